@@ -1,0 +1,43 @@
+# Each target installs what it needs into .venv and says what it does. `make help` lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-unit check format cluster clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+$(READY): setup.cfg pyproject.toml
+	@echo "Installing custom-scheduler and its tools into $(VENV) (about a minute the first time)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is older than 3.11; name a newer one: make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) can't make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 2; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(READY) ## show the main job on a real control plane; KEEP=1 leaves it running
+	@$(BIN)/python -m demo $(if $(KEEP),--keep)
+
+test: $(READY) ## run all tests, the end-to-end ones on a real control plane too
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-unit: $(READY) ## run the tests that need no control plane
+	@$(BIN)/python -m pytest -m 'not e2e' $(PYTEST_ARGS)
+
+check: $(READY) ## check format, lint, types and layers
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(READY) ## format the code and mend what the linter can
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+cluster: $(READY) ## start a throwaway control plane and print its KUBECONFIG line; Ctrl-C ends it
+	@$(BIN)/python -m devcluster up
+
+clean: ## remove the virtual environment and what the tools cached
+	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""Admission webhook and scheduler for Kubernetes."""
