@@ -1,0 +1,1 @@
+"""What the product shows of itself: logs and metrics."""

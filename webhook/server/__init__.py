@@ -1,0 +1,1 @@
+"""The admission service: its paths, its readiness, its certificates and its life in a worker."""

@@ -1,0 +1,168 @@
+"""The command line: groups, options and their help. A command's module is imported when it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from webhook.errors import CustomSchedulerError
+from webhook.settings import BinderSettings, CertMode, ServeSettings, own_namespace
+
+__all__ = ["main"]
+
+USAGE_EXIT_CODE = 2
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _OneLineErrors(click.Group):
+    """A group whose commands tell a person their faults in one line and exit with 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a fault that has a text for a person becomes that line."""
+        try:
+            return super().invoke(ctx)
+        except CustomSchedulerError as error:
+            fault = click.ClickException(str(error))
+            fault.exit_code = USAGE_EXIT_CODE
+            raise fault from error
+
+
+def _options(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    """Put several options on a command, first one first in its help."""
+
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+_FILE = click.Path(path_type=Path)
+_PORT = click.IntRange(1, 65535)
+
+_cluster_options = _options(
+    click.option("--kubeconfig", type=_FILE, help="Default: the pod's own, $KUBECONFIG, ~/.kube/config."),
+    click.option(
+        "--namespace",
+        help="Where this program keeps its objects. Default: the pod's own, or custom-scheduler.",
+    ),
+    click.option(
+        "--scheduler-config",
+        type=_FILE,
+        help="A SchedulerConfiguration: profiles, plugins and their sources.",
+    ),
+)
+_ops_options = _options(
+    click.option("--ops-host", default="0.0.0.0", show_default=True, help="Address of the ops port."),  # noqa: S104 (the kubelet probes the pod's address)
+    click.option(
+        "--ops-port",
+        type=_PORT,
+        default=8080,
+        show_default=True,
+        help="Plain HTTP: /healthz /readyz /metrics.",
+    ),
+)
+_log_options = _options(
+    click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True),
+)
+
+
+@click.group(
+    cls=_OneLineErrors,
+    context_settings={
+        "auto_envvar_prefix": "CUSTOM_SCHEDULER",
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 110,
+    },
+)
+@click.version_option(package_name="custom-scheduler", prog_name="custom-scheduler")
+def main() -> None:
+    """Enforce a pod label, steer opted-in pods, and place them with algorithms written in Python.
+
+    Options can also come from the environment, named after the command: CUSTOM_SCHEDULER_SERVE_PORT=9443.
+    """
+
+
+@main.command(
+    epilog="Example: custom-scheduler serve --offline --policy p.yaml --tls-cert c.pem --tls-key k.pem"
+)
+@click.option("--policy", type=_FILE, required=True, help="The PlacementPolicy; re-read when it changes.")
+@click.option("--host", default="0.0.0.0", show_default=True, help="Address of the TLS port.")  # noqa: S104 (the API server calls the pod's address)
+@click.option(
+    "--port", type=_PORT, default=8443, show_default=True, help="TLS port that the API server calls."
+)
+@_ops_options
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes.")
+@click.option(
+    "--threads", type=click.IntRange(1, 1024), default=32, show_default=True, help="Threads a process."
+)
+@click.option(
+    "--drain-seconds",
+    type=click.FloatRange(0, 300),
+    default=10,
+    show_default=True,
+    help="After SIGTERM: unready, but still answering, for so long.",
+)
+@click.option(
+    "--cert-mode",
+    type=click.Choice(["self-signed", "files"]),
+    help="Default: files where a pair is given, else self-signed.",
+)
+@click.option("--tls-cert", type=_FILE, help="Certificate chain, PEM; re-read when it changes.")
+@click.option("--tls-key", type=_FILE, help="Its private key, PEM.")
+@click.option("--client-ca", type=_FILE, help="Demand client certificates signed by this CA.")
+@_cluster_options
+@click.option(
+    "--offline", is_flag=True, help="Answer from the policy and the given certificate; no cluster needed."
+)
+@click.option("--binder/--no-binder", default=None, help="Also place pods. Default: if there is a cluster.")
+@_log_options
+def serve(
+    *, cert_mode: CertMode | None, binder: bool | None, log_format: str, namespace: str | None, **others: Any
+) -> None:
+    """Answer AdmissionReviews over TLS and, beside it, place pods."""
+    settings = ServeSettings.checked(
+        cert_mode=cert_mode, binder=binder, namespace=own_namespace(namespace), **others
+    )
+    from webhook.observe.exposition import shared_between_workers
+    from webhook.observe.logs import configure_logging
+
+    configure_logging("json" if log_format == "json" else "text")
+    with shared_between_workers(settings.workers):
+        from webhook.commands import serve as command
+
+        sys.exit(command.run(settings))
+
+
+@main.command(epilog="Example: custom-scheduler binder --kubeconfig ~/.kube/config --ops-port 8081")
+@_cluster_options
+@_ops_options
+@_log_options
+def binder(*, namespace: str | None, log_format: str, **others: Any) -> None:
+    """Place the pods whose spec.schedulerName is a profile's."""
+    settings = BinderSettings(namespace=own_namespace(namespace), **others)
+    from webhook.commands import binder as command
+    from webhook.observe.logs import configure_logging
+
+    configure_logging("json" if log_format == "json" else "text")
+    sys.exit(command.run(settings))
+
+
+@main.group()
+def policy() -> None:
+    """Work with a policy file."""
+
+
+@policy.command(epilog="Example: custom-scheduler policy validate policy.yaml")
+@click.argument("file", type=_FILE)
+def validate(file: Path) -> None:
+    """Say whether FILE is a PlacementPolicy that can be served."""
+    from webhook.commands import policy_validate
+
+    click.echo(policy_validate.run(file))

@@ -1,0 +1,120 @@
+"""The paths that the API server calls, each a straight line: bytes, Review, Verdict, bytes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException, UnsupportedMediaType
+
+from webhook.admission.mutate import mutate
+from webhook.admission.review import MalformedReview, Review, decode_review, encode_response
+from webhook.admission.validate import as_warning, validate
+from webhook.admission.verdict import Verdict
+from webhook.admission.verify import verify
+from webhook.observe import admission_metrics as metrics
+from webhook.policy.model import Policy
+
+__all__ = ["DECISIONS", "MAX_BODY_BYTES", "Decision", "create_app"]
+
+log = logging.getLogger("custom_scheduler.admission")
+
+# The API server stores objects of up to 3 MiB, and an UPDATE carries two.
+# k8s.io/apiserver/pkg/server/config.go, MaxRequestBodyBytes
+MAX_BODY_BYTES = 8 << 20
+
+Decision = Callable[[Review, Policy], Verdict]
+
+
+def _validate_as_warning(review: Review, policy: Policy) -> Verdict:
+    return as_warning(validate(review, policy))
+
+
+def _mutate_by_pod(review: Review, policy: Policy) -> Verdict:
+    return mutate(review, policy, opted_in_by="pod")
+
+
+def _mutate_by_namespace(review: Review, policy: Policy) -> Verdict:
+    return mutate(review, policy, opted_in_by="namespace")
+
+
+# The path says what the API server's selectors decided already, so that no decision needs to ask it anything.
+DECISIONS: dict[str, Decision] = {
+    "/validate": validate,
+    "/validate-admission": validate,
+    "/validate/warn": _validate_as_warning,
+    "/mutate": _mutate_by_pod,
+    "/mutate/namespace": _mutate_by_namespace,
+    "/verify": verify,
+}
+
+
+def create_app(policy: Callable[[], Policy]) -> Flask:
+    """Return the WSGI application that decides each review by the policy in force when it arrives."""
+    app = Flask("webhook", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    for path, decide in DECISIONS.items():
+        app.add_url_rule(
+            path,
+            endpoint=path,
+            view_func=_view(path, decide, policy),
+            methods=["POST"],
+            provide_automatic_options=False,
+        )
+    app.register_error_handler(MalformedReview, _malformed)
+    app.register_error_handler(HTTPException, _refused)
+    return app
+
+
+def _view(path: str, decide: Decision, policy: Callable[[], Policy]) -> Callable[[], Response]:
+    def view() -> Response:
+        if request.mimetype != "application/json":
+            raise UnsupportedMediaType(
+                f"Content-Type is {request.mimetype or 'not set'}; send application/json"
+            )
+        body = request.get_data(cache=False)
+        started = time.perf_counter()
+        operation = ""
+        outcome = "error"
+        try:
+            review = decode_review(body)
+            operation = review.operation
+            verdict = decide(review, policy())
+            outcome = verdict.outcome
+            answer = encode_response(review, verdict)
+        finally:
+            metrics.REQUESTS.labels(path, operation, outcome).inc()
+            metrics.DURATION.labels(path).observe(time.perf_counter() - started)
+        if not verdict.allowed:
+            _log_denial(review, verdict)
+        return Response(answer, mimetype="application/json")
+
+    return view
+
+
+def _log_denial(review: Review, verdict: Verdict) -> None:
+    log.info(
+        "denied",
+        extra={
+            "uid": review.uid,
+            "namespace": review.namespace,
+            "object": review.display_name,
+            "user": review.username,
+            "rule": verdict.rule,
+            "denial": verdict.message,
+        },
+    )
+
+
+def _malformed(error: MalformedReview) -> Response:
+    return Response(f"not an AdmissionReview v1: {error}\n", status=400, mimetype="text/plain")
+
+
+def _refused(error: HTTPException) -> Response:
+    answer = Response(f"{error.description}\n", status=error.code, mimetype="text/plain")
+    for name, value in error.get_headers():
+        if name == "Allow":
+            answer.headers[name] = value
+    return answer

@@ -1,0 +1,93 @@
+"""What a process was told at start: parsed once, checked once, passed down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from webhook.errors import ConfigurationError
+
+__all__ = ["DEFAULT_NAMESPACE", "BinderSettings", "CertMode", "ServeSettings", "own_namespace"]
+
+CertMode = Literal["self-signed", "files"]
+
+DEFAULT_NAMESPACE = "custom-scheduler"
+_IN_CLUSTER_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+
+
+def own_namespace(given: str | None, *, in_cluster: Path = _IN_CLUSTER_NAMESPACE) -> str:
+    """Return the namespace this process runs in: as given, else the pod's own, else `custom-scheduler`."""
+    if given:
+        return given
+    try:
+        return in_cluster.read_text().strip() or DEFAULT_NAMESPACE
+    except OSError:
+        return DEFAULT_NAMESPACE
+
+
+class BinderSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of the scheduler, alone or beside the webhook."""
+
+    namespace: str
+    kubeconfig: Path | None = None
+    scheduler_config: Path | None = None
+    ops_host: str = "0.0.0.0"  # noqa: S104 (the kubelet probes the pod's address)
+    ops_port: int = 8080
+
+
+class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of the admission server.
+
+    Build it with `checked`, which holds the rules between the settings.
+    """
+
+    policy: Path
+    namespace: str
+    host: str = "0.0.0.0"  # noqa: S104 (the API server calls the pod's address)
+    port: int = 8443
+    ops_host: str = "0.0.0.0"  # noqa: S104 (the kubelet probes the pod's address)
+    ops_port: int = 8080
+    workers: int = 1
+    threads: int = 32
+    drain_seconds: float = 10.0
+    cert_mode: CertMode = "self-signed"
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    client_ca: Path | None = None
+    kubeconfig: Path | None = None
+    offline: bool = False
+    binder: bool = True
+    scheduler_config: Path | None = None
+
+    @classmethod
+    def checked(cls, *, cert_mode: CertMode | None, binder: bool | None, **others: object) -> ServeSettings:
+        """Return the settings with their defaults derived from each other.
+
+        `cert_mode` None: files where a pair is given, else self-signed. `binder` None: if there is a cluster.
+        Raises ConfigurationError where two settings contradict each other.
+        """
+        given = msgspec.convert(
+            {**others, "cert_mode": cert_mode or "self-signed", "binder": bool(binder)}, cls, strict=True
+        )
+        has_pair = given.tls_cert is not None and given.tls_key is not None
+        if (given.tls_cert is None) != (given.tls_key is None):
+            raise ConfigurationError("--tls-cert and --tls-key go together: give both or neither")
+        if has_pair and cert_mode == "self-signed":
+            raise ConfigurationError(
+                "--cert-mode self-signed makes its own pair: drop --tls-cert and --tls-key, or use files"
+            )
+        if cert_mode == "files" and not has_pair:
+            raise ConfigurationError("--cert-mode files needs --tls-cert and --tls-key")
+        if given.offline and not has_pair:
+            raise ConfigurationError(
+                "--offline has no cluster to keep a certificate authority in: give --tls-cert and --tls-key"
+            )
+        if given.offline and binder:
+            raise ConfigurationError("--offline has no cluster to place pods in: drop --binder")
+        return msgspec.structs.replace(
+            given,
+            cert_mode="files" if has_pair else "self-signed",
+            binder=not given.offline if binder is None else binder,
+        )
