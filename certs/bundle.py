@@ -1,0 +1,90 @@
+"""caBundle in a webhook configuration: which entries need which, as a JSON Patch. Pure.
+
+Why a JSON Patch and not server-side apply: an applier co-owns the entry, and a later apply by the admin that
+drops the entry then fails, since what stays of it would be a caBundle without a name.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Collection, Iterator, Sequence
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from certs.leaf import is_host
+
+__all__ = ["ClientConfig", "WebhookEntry", "bundle_patch", "entries_without", "url_hosts"]
+
+
+class ClientConfig(Protocol):
+    """The part of an entry that says how the API server reaches the webhook."""
+
+    @property
+    def ca_bundle(self) -> bytes:
+        """The PEM that was in caBundle, decoded from base64; empty if there was none."""
+
+    @property
+    def url(self) -> str | None:
+        """The URL to call, or None if a Service is called."""
+
+
+class WebhookEntry(Protocol):
+    """One of `webhooks` in a ValidatingWebhookConfiguration or a MutatingWebhookConfiguration."""
+
+    @property
+    def name(self) -> str:
+        """Unique among the entries of its configuration."""
+
+    @property
+    def client_config(self) -> ClientConfig:
+        """How the API server reaches it."""
+
+
+def entries_without(
+    bundle: bytes, entries: Sequence[WebhookEntry], names: Collection[str]
+) -> list[tuple[int, str]]:
+    """Return (index, name) of each entry among `names` whose caBundle isn't byte for byte `bundle`.
+
+    An entry that somebody else added to the configuration isn't among `names`: its trust is their matter.
+    """
+    return [
+        (index, entry.name)
+        for index, entry in enumerate(entries)
+        if entry.name in names and entry.client_config.ca_bundle != bundle
+    ]
+
+
+def bundle_patch(
+    bundle: bytes, entries: Sequence[WebhookEntry], names: Collection[str]
+) -> list[dict[str, str]]:
+    """Return the JSON Patch (RFC 6902) that gives each entry among `names` this caBundle; else empty.
+
+    Each `add` follows a `test` of the entry's name: if the entries were reordered or one was dropped since
+    they were read, the whole patch fails and nothing is written to the wrong place.
+    """
+    value = base64.b64encode(bundle).decode("ascii")
+    operations = []
+    for index, name in entries_without(bundle, entries, names):
+        operations += [
+            {"op": "test", "path": f"/webhooks/{index}/name", "value": name},
+            {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": value},
+        ]
+    return operations
+
+
+def url_hosts(entries: Sequence[WebhookEntry], names: Collection[str]) -> frozenset[str]:
+    """Return the hosts in the URLs of the entries among `names`, as a leaf has to carry them."""
+    return frozenset(_hosts(entries, names))
+
+
+def _hosts(entries: Sequence[WebhookEntry], names: Collection[str]) -> Iterator[str]:
+    for entry in entries:
+        if entry.name not in names or entry.client_config.url is None:
+            continue
+        try:
+            host = urlsplit(entry.client_config.url).hostname or ""
+        except ValueError:  # such as an unclosed bracket
+            continue
+        # A name that no certificate can hold must not keep the others from being served.
+        if is_host(host):
+            yield host

@@ -1,0 +1,52 @@
+"""What can be wrong with a certificate, as a tree.
+
+CertificateError
+├── InvalidPair        garbage, a key of another certificate, not a CA
+├── OutOfDate          right, but not now
+│   ├── Expired
+│   └── NotYetValid
+├── UnreadableFile     missing, or not ours to read
+└── SecretConflict     others keep writing the Secret
+
+The text of each is one line that names the thing, what was expected, and the next step.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CertificateError",
+    "Expired",
+    "InvalidPair",
+    "NotYetValid",
+    "OutOfDate",
+    "SecretConflict",
+    "UnreadableFile",
+]
+
+
+class CertificateError(Exception):
+    """Any fault of a certificate that is told to a person in one line."""
+
+
+class InvalidPair(CertificateError):
+    """A certificate and a key that can't be used together, whatever the time."""
+
+
+class OutOfDate(CertificateError):
+    """A good pair outside the time for which it was issued."""
+
+
+class Expired(OutOfDate):
+    """Its time is over."""
+
+
+class NotYetValid(OutOfDate):
+    """Its time has not begun, or this machine's clock is behind."""
+
+
+class UnreadableFile(CertificateError):
+    """A file that is missing or can't be read."""
+
+
+class SecretConflict(CertificateError):
+    """Every write of the Secret met a newer one."""
