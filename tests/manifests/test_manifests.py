@@ -1,0 +1,160 @@
+"""What the shipped manifests promise, read from what kustomize makes of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from webhook.policy.parse import load_policy
+from webhook.scheduling.config import load_scheduler_config
+from webhook.server.app import DECISIONS
+
+MANIFESTS = Path(__file__).parents[2] / "manifests"
+KUBECTL = Path(sys.executable).with_name("kubectl")
+VARIANTS = ["base", "overlays/single", "overlays/other-namespace", "overlays/devcluster"]
+OWN_NAMESPACE = {"overlays/other-namespace": "placement"}
+
+
+@cache
+def build(variant: str) -> tuple[dict[str, Any], ...]:
+    made = subprocess.run(
+        [KUBECTL, "kustomize", MANIFESTS / variant], check=True, capture_output=True, text=True, timeout=60
+    )
+    return tuple(yaml.safe_load_all(made.stdout))
+
+
+def of_kind(variant: str, *kinds: str) -> list[dict[str, Any]]:
+    return [found for found in build(variant) if found["kind"] in kinds]
+
+
+def entries(variant: str) -> list[dict[str, Any]]:
+    configurations = of_kind(variant, "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+    return [entry for configuration in configurations for entry in configuration["webhooks"]]
+
+
+def path_called(entry: dict[str, Any]) -> str:
+    client = entry["clientConfig"]
+    return client["service"]["path"] if "service" in client else "/" + client["url"].split("/", 3)[3]
+
+
+def requirement(selector: dict[str, Any], key: str) -> tuple[str, list[str]]:
+    (found,) = [e for e in selector["matchExpressions"] if e["key"] == key]
+    return found["operator"], found.get("values", [])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_entry_fails_open_and_answers_within_two_seconds(variant: str) -> None:
+    for entry in entries(variant):
+        assert entry["failurePolicy"] == "Ignore"
+        assert entry["timeoutSeconds"] == 2
+        assert entry["sideEffects"] == "None"
+        assert entry["matchPolicy"] == "Equivalent"
+        assert entry["admissionReviewVersions"] == ["v1"]
+        assert "caBundle" not in entry["clientConfig"]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_entry_leaves_kube_system_and_our_own_namespace_out(variant: str) -> None:
+    own = OWN_NAMESPACE.get(variant, "custom-scheduler")
+    for entry in entries(variant):
+        found = requirement(entry["namespaceSelector"], "kubernetes.io/metadata.name")
+        assert found == ("NotIn", ["kube-system", own])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_entry_calls_a_path_that_is_served(variant: str) -> None:
+    called = {
+        entry["name"].removesuffix(".custom-scheduler.io"): path_called(entry) for entry in entries(variant)
+    }
+
+    assert called == {
+        "deny.pods": "/validate",
+        "warn.pods": "/validate/warn",
+        "deny.workloads": "/validate",
+        "warn.workloads": "/validate/warn",
+        "verify.pods": "/verify",
+        "verify.namespaces": "/verify",
+        "mutate.pods": "/mutate",
+        "mutate.namespaces": "/mutate/namespace",
+    }
+    assert set(called.values()) <= set(DECISIONS)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_rules_name_their_resources_and_no_subresource(variant: str) -> None:
+    for entry in entries(variant):
+        for rule in entry["rules"]:
+            asked = [*rule["apiGroups"], *rule["apiVersions"], *rule["resources"], *rule["operations"]]
+            assert not [word for word in asked if "*" in word or "/" in word]
+
+
+def test_mutators_see_creations_only_and_may_be_reinvoked() -> None:
+    (configuration,) = of_kind("base", "MutatingWebhookConfiguration")
+    for entry in configuration["webhooks"]:
+        assert entry["reinvocationPolicy"] == "IfNeeded"
+        assert [rule["operations"] for rule in entry["rules"]] == [["CREATE"]]
+
+
+def test_no_label_on_a_pod_takes_it_out_of_enforcement() -> None:
+    enforcing = [entry for entry in entries("base") if entry["name"].startswith(("deny.", "warn."))]
+
+    assert len(enforcing) == 4
+    assert not [entry["name"] for entry in enforcing if "objectSelector" in entry]
+
+
+def test_no_role_holds_a_wildcard_or_reads_secrets_at_large() -> None:
+    for role in of_kind("base", "Role", "ClusterRole"):
+        for rule in role["rules"]:
+            assert "*" not in [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
+            if "secrets" in rule["resources"] and rule["verbs"] != ["create"]:
+                assert rule["resourceNames"] == ["custom-scheduler-ca"]
+
+
+def test_the_webhook_may_not_touch_pods_and_the_binder_may_not_touch_secrets() -> None:
+    reach = {
+        role["metadata"]["name"]: {resource for rule in role["rules"] for resource in rule["resources"]}
+        for role in of_kind("base", "ClusterRole")
+    }
+
+    assert "pods" not in reach["custom-scheduler"]
+    assert "secrets" not in reach["custom-scheduler-binder"]
+
+
+def test_our_pods_are_restricted_and_carry_the_label_we_ask_for() -> None:
+    for deployment in of_kind("base", "Deployment"):
+        template = deployment["spec"]["template"]
+        (container,) = template["spec"]["containers"]
+        assert template["metadata"]["labels"]["custom"]
+        assert template["spec"]["enableServiceLinks"] is False
+        assert template["spec"]["securityContext"]["runAsNonRoot"] is True
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        assert "cpu" not in container["resources"]["limits"]
+
+
+def test_the_pod_outlives_its_drain() -> None:
+    # serve's default drain, then gunicorn's graceful stop
+    (webhook,) = [d for d in of_kind("base", "Deployment") if d["metadata"]["name"] == "custom-scheduler"]
+
+    assert webhook["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] >= 10 + 10 + 5
+
+
+def test_the_shipped_policy_and_scheduler_configuration_are_valid() -> None:
+    assert load_policy(MANIFESTS / "base/policy.yaml", own_namespace="custom-scheduler").name == "default"
+    assert load_scheduler_config(MANIFESTS / "base/scheduler.yaml").profiles
+
+
+def test_the_single_overlay_runs_the_binder_thread_with_the_webhooks_own_account() -> None:
+    (deployment,) = of_kind("overlays/single", "Deployment")
+    bindings = of_kind("overlays/single", "RoleBinding", "ClusterRoleBinding")
+
+    assert "--binder" in deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert {subject["name"] for binding in bindings for subject in binding["subjects"]} == {
+        "custom-scheduler"
+    }

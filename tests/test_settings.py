@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webhook.errors import ConfigurationError
+from webhook.settings import ServeSettings, own_namespace
+
+
+def checked(**given: Any) -> ServeSettings:
+    return ServeSettings.checked(
+        **{
+            "policy": Path("p.yaml"),
+            "namespace": "custom-scheduler",
+            "cert_mode": None,
+            "binder": None,
+            **given,
+        }
+    )
+
+
+PAIR = {"tls_cert": Path("tls.crt"), "tls_key": Path("tls.key")}
+
+
+def test_a_certificate_pair_implies_files_mode() -> None:
+    assert checked(**PAIR).cert_mode == "files"
+
+
+def test_without_a_pair_the_certificate_is_self_signed() -> None:
+    assert checked().cert_mode == "self-signed"
+
+
+def test_the_binder_runs_where_there_is_a_cluster() -> None:
+    assert checked().binder
+    assert not checked(offline=True, **PAIR).binder
+    assert not checked(binder=False).binder
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"tls_cert": Path("tls.crt")}, "--tls-key"),
+        ({"tls_key": Path("tls.key")}, "--tls-cert"),
+        ({"cert_mode": "files"}, "--tls-cert"),
+        ({"cert_mode": "self-signed", **PAIR}, "--cert-mode"),
+        ({"offline": True}, "--offline"),
+        ({"offline": True, "binder": True, **PAIR}, "--binder"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused_by_name(given: dict[str, Any], named: str) -> None:
+    with pytest.raises(ConfigurationError, match=named):
+        checked(**given)
+
+
+def test_the_namespace_given_wins_over_the_pods_own(tmp_path: Path) -> None:
+    in_cluster = tmp_path / "namespace"
+    in_cluster.write_text("from-the-pod\n")
+
+    assert own_namespace("given", in_cluster=in_cluster) == "given"
+    assert own_namespace(None, in_cluster=in_cluster) == "from-the-pod"
+    assert own_namespace(None, in_cluster=tmp_path / "absent") == "custom-scheduler"

@@ -1,0 +1,37 @@
+"""A thread that does one thing every few seconds until it is stopped."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+__all__ = ["PeriodicThread"]
+
+log = logging.getLogger("custom_scheduler.server")
+
+
+class PeriodicThread:
+    """Calls `action` every `seconds`; an exception is logged, and the next call comes all the same."""
+
+    def __init__(self, name: str, action: Callable[[], object], *, seconds: float) -> None:
+        self._action = action
+        self._seconds = seconds
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Start the thread; the first call of the action comes after one period."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and wait until a call under way has returned."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(self._seconds):
+            try:
+                self._action()
+            except Exception:
+                log.exception("%s failed; trying again in %g s", self._thread.name, self._seconds)
