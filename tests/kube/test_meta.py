@@ -9,7 +9,9 @@ def test_metadata_is_read_under_its_json_names_and_the_rest_is_skipped() -> None
     raw = b"""{
         "name": "web-1", "namespace": "shop", "uid": "u1", "resourceVersion": "42", "generation": 3,
         "creationTimestamp": null, "deletionTimestamp": "2026-01-02T03:04:05Z", "labels": {"app": "web"},
-        "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "r1", "controller": true}],
+        "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "r1", "controller": true}
+        ],
         "managedFields": [{"manager": "kubectl", "fieldsV1": {"f:metadata": {}}}]
     }"""
 

@@ -24,7 +24,7 @@ class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
-    """The part of `metadata` that this project reads; times stay RFC 3339 text, `managedFields` is skipped."""
+    """The part of `metadata` that this project reads; times stay RFC 3339 text."""
 
     name: str = ""
     generate_name: str = ""

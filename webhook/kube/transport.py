@@ -1,0 +1,242 @@
+"""Authenticated HTTP to one API server: bytes in, bytes out, nothing retried, every wait bounded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from urllib.parse import urlencode
+
+import msgspec
+from urllib3 import BaseHTTPResponse, HTTPSConnectionPool, Timeout
+from urllib3.exceptions import HTTPError
+
+from webhook.errors import ApiError, Unreachable
+from webhook.kube.connection import AbortableConnection, OpenConnections, explain
+from webhook.kube.meta import ListMeta, Status
+
+__all__ = ["CONNECT_SECONDS", "REQUEST_SECONDS", "KubeClient", "Lines", "Query", "ThrottledError"]
+
+CONNECT_SECONDS = 3.0
+REQUEST_SECONDS = 10.0
+LIST_SECONDS = 30.0
+_CHUNK = 1 << 16
+
+Query = Sequence[tuple[str, str]]
+
+
+class ThrottledError(ApiError):
+    """The API server asks for less (429), or for a pause (any error with Retry-After).
+
+    `retry_after` is in seconds, None where the answer doesn't say.
+    """
+
+    def __init__(self, message: str, *, status: int, reason: str, retry_after: float | None) -> None:
+        super().__init__(message, status=status, reason=reason)
+        self.retry_after = retry_after
+
+
+class Lines:
+    """The lines of a streamed answer, without their ends; a line that the stream cuts off is dropped.
+
+    Iterating raises Unreachable when the stream breaks or stays silent for longer than its read timeout.
+    """
+
+    def __init__(self, response: BaseHTTPResponse, unreachable: Callable[[Exception], Unreachable]) -> None:
+        self._response = response
+        self._unreachable = unreachable
+        self._aborted = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        rest = b""
+        while not self._aborted:
+            try:
+                chunk = self._response.read1(_CHUNK)
+            except (HTTPError, OSError) as error:
+                if self._aborted:
+                    return
+                raise self._unreachable(error) from error
+            if not chunk:
+                return
+            *complete, rest = (rest + chunk).split(b"\n")
+            for line in complete:
+                if self._aborted:
+                    return
+                yield line
+
+    def abort(self) -> None:
+        """End the iteration from another thread, also while it waits for the server."""
+        self._aborted = True
+        connection = self._response.connection
+        if isinstance(connection, AbortableConnection):
+            connection.abort()
+
+
+class KubeClient:
+    """Requests to one API server, from any thread.
+
+    `pool` holds its address and TLS trust, `authorization` gives each request's Authorization header (None:
+    no such header) and `base_path` is what the server's URL has after its host.
+    """
+
+    def __init__(
+        self,
+        pool: HTTPSConnectionPool,
+        *,
+        authorization: Callable[[], str | None],
+        user_agent: str,
+        base_path: str = "",
+    ) -> None:
+        self._opened = OpenConnections()
+        pool.ConnectionCls = AbortableConnection
+        pool.conn_kw["opened"] = self._opened
+        self._pool = pool
+        self._authorization = authorization
+        self._user_agent = user_agent
+        self._base_path = base_path.rstrip("/")
+        self.host = f"{pool.host}:{pool.port or 443}"
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query = (),
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        timeout: float = REQUEST_SECONDS,
+    ) -> bytes:
+        """Return the body of the API server's 2xx answer.
+
+        `timeout` (seconds) bounds the wait for the answer and, apart, for all of its body; connecting has
+        3 s of its own. Raises ApiError for any other answer (ThrottledError where it asks for a pause) and
+        Unreachable for none, in which case the request may or may not have been carried out.
+        """
+        response = self._send(method, path, query, body, content_type, timeout)
+        raw = self._body(response, timeout)
+        if not 200 <= response.status < 300:
+            raise self._refusal(response, raw, method, path)
+        return raw
+
+    def pages(
+        self, path: str, *, query: Query = (), limit: int = 500, timeout: float = LIST_SECONDS
+    ) -> Iterator[bytes]:
+        """Yield a list page by page, `limit` items each (0: all at once), as one consistent snapshot.
+
+        Raises as `request` does; ApiError 410 after the first page means that the snapshot is gone and the
+        list has to begin again.
+        """
+        token = ""
+        while True:
+            asked = [*query, ("limit", str(limit))] if limit else [*query]
+            page = self.request(
+                "GET", path, query=[*asked, ("continue", token)] if token else asked, timeout=timeout
+            )
+            try:
+                token = msgspec.json.decode(page, type=_Page).metadata.continue_
+            except msgspec.DecodeError as error:
+                raise Unreachable(
+                    f"API server {self.host} answered GET {path} with what is no list ({error}); "
+                    "check that this address is an API server's"
+                ) from error
+            yield page
+            if not token:
+                return
+
+    @contextmanager
+    def stream(self, path: str, *, query: Query = (), read_timeout: float) -> Iterator[Lines]:
+        """Open a streamed answer; raises as `request` does, and its lines Unreachable.
+
+        The head of the answer has `REQUEST_SECONDS`; after it, `read_timeout` bounds each silence.
+        """
+        response = self._send("GET", path, query, None, "application/json", REQUEST_SECONDS)
+        try:
+            if response.status != 200:
+                raise self._refusal(response, self._body(response, REQUEST_SECONDS), "GET", path)
+            if isinstance(response.connection, AbortableConnection):
+                response.connection.allow_silence(read_timeout)
+            yield Lines(response, self._unreachable)
+        finally:
+            # A stream that is left half read can't carry another request.
+            response.close()
+            response.release_conn()
+
+    def close(self) -> None:
+        """End what is under way and refuse what comes later: Unreachable, for both."""
+        self._opened.close()
+        self._pool.close()
+
+    def _send(
+        self, method: str, path: str, query: Query, body: bytes | None, content_type: str, timeout: float
+    ) -> BaseHTTPResponse:
+        if self._opened.closed:
+            raise Unreachable(f"API server {self.host}: this process is stopping and asks nothing more")
+        headers = {"Accept": "application/json", "User-Agent": self._user_agent}
+        if body is not None:
+            headers["Content-Type"] = content_type
+        if (credentials := self._authorization()) is not None:
+            headers["Authorization"] = credentials
+        url = f"{self._base_path}{path}" + (f"?{urlencode(query)}" if query else "")
+        try:
+            return self._pool.urlopen(
+                method,
+                url,
+                body=body,
+                headers=headers,
+                retries=False,
+                redirect=False,
+                preload_content=False,
+                timeout=Timeout(connect=CONNECT_SECONDS, read=timeout),
+            )
+        except (HTTPError, OSError) as error:
+            raise self._unreachable(error) from error
+
+    def _body(self, response: BaseHTTPResponse, seconds: float) -> bytes:
+        """Read the whole body and give the connection back; a server that drips is given up in time."""
+        deadline = time.monotonic() + seconds
+        chunks: list[bytes] = []
+        try:
+            while chunk := response.read1(_CHUNK):
+                chunks.append(chunk)
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+        except (HTTPError, OSError) as error:
+            response.close()
+            raise self._unreachable(error) from error
+        finally:
+            response.release_conn()
+        return b"".join(chunks)
+
+    def _refusal(self, response: BaseHTTPResponse, raw: bytes, method: str, path: str) -> ApiError:
+        try:
+            status = msgspec.json.decode(raw, type=Status)
+        except msgspec.DecodeError:
+            status = Status(message=raw[:200].decode("utf-8", "replace"))
+        said = " ".join(status.message.split()) or status.reason or "no reason given"
+        message = f"API server {self.host} answered {response.status} to {method} {path}: {said}"
+        if step := _NEXT_STEP.get(response.status):
+            message += f"; {step}"
+        retry_after = response.headers.get("Retry-After")
+        if response.status == 429 or retry_after is not None:
+            return ThrottledError(
+                message, status=response.status, reason=status.reason, retry_after=_seconds(retry_after)
+            )
+        return ApiError(message, status=response.status, reason=status.reason)
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        return Unreachable(f"API server {self.host}: {explain(error)}")
+
+
+class _Page(msgspec.Struct, frozen=True, gc=False):
+    metadata: ListMeta = ListMeta()
+
+
+_NEXT_STEP = {
+    401: "check that the credentials belong to this cluster and have not expired",
+    403: "grant it to this user or ServiceAccount with RBAC",
+}
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """Read the header's number of seconds; the API server never sends its other form, a date."""
+    return float(retry_after) if retry_after is not None and retry_after.isdecimal() else None
