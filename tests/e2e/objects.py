@@ -1,0 +1,72 @@
+"""Manifests in one line each, and what the cluster made of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from devcluster.cluster import DevCluster
+
+__all__ = ["deployment", "eventually", "get", "pod", "pod_events", "scheduled_condition"]
+
+WAIT_SECONDS = 20.0
+
+T = TypeVar("T")
+
+
+def pod(namespace: str, name: str, *, labels: dict[str, str] | None = None, **spec: Any) -> str:
+    """Return a pod as JSON; `spec` overrides fields, `cpu` is its request."""
+    requests = {"cpu": spec.pop("cpu", "10m")}
+    container = {"name": "main", "image": "nginx", "resources": {"requests": requests}}
+    metadata = {"name": name, "namespace": namespace, "labels": labels or {}}
+    return json.dumps(
+        {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container], **spec}}
+    )
+
+
+def deployment(namespace: str, name: str, *, template_labels: dict[str, str]) -> str:
+    """Return a Deployment of one replica as JSON."""
+    labels = {"app": name}
+    container = {"name": "main", "image": "nginx"}
+    template = {"metadata": {"labels": {**labels, **template_labels}}, "spec": {"containers": [container]}}
+    return json.dumps(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": template},
+        }
+    )
+
+
+def get(cluster: DevCluster, kind: str, namespace: str, name: str) -> dict[str, Any]:
+    """Return one object as the API server has it."""
+    found: dict[str, Any] = json.loads(
+        cluster.kubectl("get", kind, name, "-n", namespace, "-o", "json").stdout
+    )
+    return found
+
+
+def scheduled_condition(pod: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the PodScheduled condition of a pod, if it has one."""
+    conditions = pod["status"].get("conditions", [])
+    return next((condition for condition in conditions if condition["type"] == "PodScheduled"), None)
+
+
+def pod_events(cluster: DevCluster, namespace: str, name: str) -> list[dict[str, Any]]:
+    """Return the events that regard a pod."""
+    selector = f"involvedObject.name={name}"
+    answer = cluster.kubectl("get", "events", "-n", namespace, "--field-selector", selector, "-o", "json")
+    found: list[dict[str, Any]] = json.loads(answer.stdout)["items"]
+    return found
+
+
+def eventually(look: Callable[[], T | None], *, seconds: float = WAIT_SECONDS) -> T:
+    """Return what `look` gives as soon as that is truthy; fail with its last answer after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not (seen := look()):
+        assert time.monotonic() < deadline, f"still {seen!r} after {seconds:g} s"
+        time.sleep(0.1)
+    return seen
