@@ -82,7 +82,8 @@ def _hosts(entries: Sequence[WebhookEntry], names: Collection[str]) -> Iterator[
         if entry.name not in names or entry.client_config.url is None:
             continue
         try:
-            host = urlsplit(entry.client_config.url).hostname or ""
+            # Go asks for the name without its root dot: crypto/tls hostnameInSNI, crypto/x509 matchHostnames
+            host = (urlsplit(entry.client_config.url).hostname or "").removesuffix(".")
         except ValueError:  # such as an unclosed bracket
             continue
         # A name that no certificate can hold must not keep the others from being served.

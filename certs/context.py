@@ -9,16 +9,19 @@ from __future__ import annotations
 import os
 import ssl
 
-from certs.errors import InvalidPair
+from certs.errors import InvalidClientAuthority, InvalidPair
 
 __all__ = ["server_context"]
 
 
-def server_context(certificate_pem: bytes, key_pem: bytes) -> ssl.SSLContext:
+def server_context(
+    certificate_pem: bytes, key_pem: bytes, *, client_ca_pem: bytes | None = None
+) -> ssl.SSLContext:
     """Return a new context that serves this pair with TLS 1.2 or later.
 
+    With `client_ca_pem`, it asks for a client certificate of one of these CAs and ends the handshake without.
     The pair reaches OpenSSL through an anonymous file in memory, as `ssl` takes paths alone: a key never
-    touches a disk. Raises InvalidPair if OpenSSL refuses the pair.
+    touches a disk. Raises InvalidPair or InvalidClientAuthority if OpenSSL refuses what it was given.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -34,4 +37,17 @@ def server_context(certificate_pem: bytes, key_pem: bytes) -> ssl.SSLContext:
         ) from None
     finally:
         os.close(descriptor)
+    if client_ca_pem is not None:
+        _demand_client_certificates(context, client_ca_pem)
     return context
+
+
+def _demand_client_certificates(context: ssl.SSLContext, client_ca_pem: bytes) -> None:
+    try:
+        context.load_verify_locations(cadata=client_ca_pem.decode("ascii"))
+    except (ssl.SSLError, ValueError):
+        raise InvalidClientAuthority(
+            "the client CA holds no PEM certificate that can be read: "
+            "put the CA there that signs the client certificates"
+        ) from None
+    context.verify_mode = ssl.CERT_REQUIRED

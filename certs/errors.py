@@ -1,12 +1,13 @@
 """What can be wrong with a certificate, as a tree.
 
 CertificateError
-├── InvalidPair        garbage, a key of another certificate, not a CA
-├── OutOfDate          right, but not now
+├── InvalidPair             garbage, a key of another certificate, not a CA
+├── InvalidClientAuthority  garbage where the CA of client certificates should be
+├── OutOfDate               right, but not now
 │   ├── Expired
 │   └── NotYetValid
-├── UnreadableFile     missing, or not ours to read
-└── SecretConflict     others keep writing the Secret
+├── UnreadableFile          missing, or not ours to read
+└── SecretConflict          others keep writing the Secret
 
 The text of each is one line that names the thing, what was expected, and the next step.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 __all__ = [
     "CertificateError",
     "Expired",
+    "InvalidClientAuthority",
     "InvalidPair",
     "NotYetValid",
     "OutOfDate",
@@ -30,6 +32,10 @@ class CertificateError(Exception):
 
 class InvalidPair(CertificateError):
     """A certificate and a key that can't be used together, whatever the time."""
+
+
+class InvalidClientAuthority(CertificateError):
+    """What should be the CA of client certificates is none."""
 
 
 class OutOfDate(CertificateError):

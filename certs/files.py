@@ -12,7 +12,7 @@ from certs.context import server_context
 from certs.errors import CertificateError, UnreadableFile
 from certs.pair import check_in_date, parse_pair
 
-__all__ = ["CertificateFiles"]
+__all__ = ["CertificateFiles", "read_file"]
 
 _log = logging.getLogger("custom_scheduler.certs")
 
@@ -22,14 +22,6 @@ _Stamp = tuple[tuple[int, int, int, int], ...]
 class CertificateFiles:
     """The newest good pair of two files. Loading the first one raises; later faults keep the pair before."""
 
-    def __init__(self, certificate: Path, key: Path, *, clock: Clock = utc_now) -> None:
-        """Load the pair; raises UnreadableFile, InvalidPair, Expired or NotYetValid."""
-        self._certificate = certificate
-        self._key = key
-        self._clock = clock
-        self._stamp, self.context, self.expires_at = self._load()
-        self.fault = ""
-
     context: ssl.SSLContext
     """Serves the newest good pair; another object after a reload."""
 
@@ -38,6 +30,17 @@ class CertificateFiles:
 
     fault: str
     """Why the files as they are now can't be served, or empty."""
+
+    def __init__(
+        self, certificate: Path, key: Path, *, client_ca: Path | None = None, clock: Clock = utc_now
+    ) -> None:
+        """Load the pair, and the CA of client certificates if there is one; raises CertificateError."""
+        self._certificate = certificate
+        self._key = key
+        self._client_ca = client_ca
+        self._clock = clock
+        self._stamp, self.context, self.expires_at = self._load()
+        self.fault = ""
 
     def poll(self) -> bool:
         """Load the files again if they changed, and tell whether another pair is served now.
@@ -61,7 +64,7 @@ class CertificateFiles:
     def _load(self) -> tuple[_Stamp, ssl.SSLContext, datetime]:
         # Looked at before it is read: a change in between is seen by the next poll.
         stamp = self._stat()
-        certificate_pem, key_pem = _read(self._certificate), _read(self._key)
+        certificate_pem, key_pem = read_file(self._certificate), read_file(self._key)
         pair = parse_pair(
             certificate_pem,
             key_pem,
@@ -74,11 +77,12 @@ class CertificateFiles:
             name=f"certificate {self._certificate}",
             next_step=f"renew it, together with its key {self._key}",
         )
-        context = server_context(certificate_pem, key_pem)
+        client_ca_pem = read_file(self._client_ca) if self._client_ca else None
+        context = server_context(certificate_pem, key_pem, client_ca_pem=client_ca_pem)
         return stamp, context, pair.certificate.not_valid_after_utc
 
     def _stat(self) -> _Stamp:
-        return tuple(_stamp(path) for path in (self._certificate, self._key))
+        return tuple(_stamp(path) for path in (self._certificate, self._key, self._client_ca) if path)
 
 
 def _stamp(path: Path) -> tuple[int, int, int, int]:
@@ -90,7 +94,8 @@ def _stamp(path: Path) -> tuple[int, int, int, int]:
     return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def _read(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
+    """Return what is in the file; raises UnreadableFile."""
     try:
         return path.read_bytes()
     except OSError as error:

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import jsonpatch
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from certs.bundle import bundle_patch, entries_without, url_hosts
+
+BUNDLE = b"-----BEGIN CERTIFICATE-----\nours\n-----END CERTIFICATE-----\n"
+NAMES = frozenset({"deny.pods.custom-scheduler.io", "warn.pods.custom-scheduler.io"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Client:
+    ca_bundle: bytes = b""
+    url: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    name: str = "deny.pods.custom-scheduler.io"
+    client_config: Client = field(default_factory=Client)
+
+
+def entry(name: str, ca_bundle: bytes = b"", url: str | None = None) -> Entry:
+    return Entry(name=name, client_config=Client(ca_bundle=ca_bundle, url=url))
+
+
+def as_stored(entries: list[Entry]) -> dict[str, Any]:
+    """Return the configuration that holds these entries, as the API server would give it."""
+    webhooks = []
+    for one in entries:
+        client: dict[str, Any] = {"service": {"name": "custom-scheduler", "namespace": "custom-scheduler"}}
+        if one.client_config.ca_bundle:
+            client["caBundle"] = base64.b64encode(one.client_config.ca_bundle).decode()
+        webhooks.append({"name": one.name, "clientConfig": client, "failurePolicy": "Ignore"})
+    return {"metadata": {"name": "custom-scheduler"}, "webhooks": webhooks}
+
+
+def test_nothing_is_written_when_each_entry_has_the_bundle() -> None:
+    entries = [entry(name, BUNDLE) for name in NAMES]
+
+    assert bundle_patch(BUNDLE, entries, NAMES) == []
+
+
+def test_an_entry_without_a_bundle_gets_it_after_a_test_of_its_name() -> None:
+    operations = bundle_patch(BUNDLE, [entry("deny.pods.custom-scheduler.io")], NAMES)
+
+    assert operations == [
+        {"op": "test", "path": "/webhooks/0/name", "value": "deny.pods.custom-scheduler.io"},
+        {
+            "op": "add",
+            "path": "/webhooks/0/clientConfig/caBundle",
+            "value": base64.b64encode(BUNDLE).decode(),
+        },
+    ]
+
+
+def test_only_entries_that_differ_are_written() -> None:
+    entries = [
+        entry("deny.pods.custom-scheduler.io", BUNDLE),
+        entry("warn.pods.custom-scheduler.io", b"old"),
+    ]
+
+    operations = bundle_patch(BUNDLE, entries, NAMES)
+
+    assert {operation["path"].split("/")[2] for operation in operations} == {"1"}
+
+
+def test_entries_that_somebody_else_added_are_left_alone() -> None:
+    entries = [
+        entry("audit.example.com", b"theirs"),
+        entry("unknown.custom-scheduler.io", b"theirs"),
+        entry("deny.pods.custom-scheduler.io"),
+    ]
+
+    patched = jsonpatch.apply_patch(as_stored(entries), bundle_patch(BUNDLE, entries, NAMES))
+
+    assert patched["webhooks"][:2] == as_stored(entries)["webhooks"][:2]
+    assert entries_without(BUNDLE, entries, NAMES) == [(2, "deny.pods.custom-scheduler.io")]
+
+
+def test_an_entry_that_was_dropped_is_not_asked_for() -> None:
+    assert bundle_patch(BUNDLE, [], NAMES) == []
+
+
+def test_nothing_is_written_when_an_entry_was_dropped_since_the_read() -> None:
+    read = [entry("warn.pods.custom-scheduler.io"), entry("deny.pods.custom-scheduler.io")]
+    operations = bundle_patch(BUNDLE, read, NAMES)
+
+    with pytest.raises(jsonpatch.JsonPatchException):
+        jsonpatch.apply_patch(as_stored(read[1:]), operations)
+
+
+@given(
+    st.lists(
+        st.builds(
+            entry,
+            st.sampled_from([*NAMES, "audit.example.com"]),
+            st.sampled_from([b"", b"old", BUNDLE]),
+        ),
+        unique_by=lambda one: one.name,
+    )
+)
+def test_a_patch_changes_our_bundles_alone_and_a_second_look_finds_nothing(entries: list[Entry]) -> None:
+    stored = as_stored(entries)
+    expected = json.loads(json.dumps(stored))
+    for webhook in expected["webhooks"]:
+        if webhook["name"] in NAMES:
+            webhook["clientConfig"]["caBundle"] = base64.b64encode(BUNDLE).decode()
+
+    patched = jsonpatch.apply_patch(stored, bundle_patch(BUNDLE, entries, NAMES))
+
+    assert patched == expected
+    after = [entry(one.name, BUNDLE if one.name in NAMES else one.client_config.ca_bundle) for one in entries]
+    assert bundle_patch(BUNDLE, after, NAMES) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://localhost:8443/validate", "localhost"),
+        ("https://Webhook.Example.com/validate", "webhook.example.com"),
+        ("https://webhook.example.com.:8443/validate", "webhook.example.com"),
+        ("https://10.0.0.7/validate", "10.0.0.7"),
+        ("https://[fd00::7]:8443/validate", "fd00::7"),
+    ],
+)
+def test_the_host_of_a_url_is_found(url: str, host: str) -> None:
+    assert url_hosts([entry("deny.pods.custom-scheduler.io", url=url)], NAMES) == {host}
+
+
+@pytest.mark.parametrize(
+    "url", ["", "https://", "https:///validate", "https://[fd00::7", "https://exämple.com/"]
+)
+def test_a_url_whose_host_no_certificate_can_hold_is_passed_over(url: str) -> None:
+    entries = [
+        entry("deny.pods.custom-scheduler.io", url=url),
+        entry("warn.pods.custom-scheduler.io", url="https://localhost/"),
+    ]
+
+    assert url_hosts(entries, NAMES) == {"localhost"}
+
+
+def test_the_urls_of_others_are_not_ours_to_serve() -> None:
+    assert url_hosts([entry("audit.example.com", url="https://audit.example.com/")], NAMES) == frozenset()
+
+
+def test_an_entry_that_calls_a_service_has_no_url_host() -> None:
+    assert url_hosts([entry("deny.pods.custom-scheduler.io")], NAMES) == frozenset()

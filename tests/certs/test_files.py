@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+)
+
+from certs.authority import Authority, create_authority
+from certs.clock import utc_now
+from certs.errors import Expired, InvalidClientAuthority, InvalidPair, NotYetValid, UnreadableFile
+from certs.files import CertificateFiles
+from certs.leaf import Leaf, sign_leaf
+from tests.certs.handshake import shake_hands, strict_client
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = utc_now()
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+class Folder:
+    """A Secret's volume: files are links through `..data`, which one rename points at another folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.certificate = root / "tls.crt"
+        self.key = root / "tls.key"
+        self._generation = 0
+        for path in (self.certificate, self.key):
+            path.symlink_to(f"..data/{path.name}")
+
+    def put(self, certificate: bytes | None, key: bytes | None) -> None:
+        self._generation += 1
+        target = self.root / f"..{self._generation}"
+        target.mkdir()
+        for path, content in ((self.certificate, certificate), (self.key, key)):
+            if content is not None:
+                (target / path.name).write_bytes(content)
+        link = self.root / "..data_tmp"
+        link.symlink_to(target.name)
+        link.rename(self.root / "..data")
+
+    def put_leaf(self, leaf: Leaf) -> None:
+        self.put(leaf.certificate_pem, leaf.key_pem)
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return create_authority("custom-scheduler", utc_now())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def leaf_of(authority: Authority) -> Leaf:
+    return sign_leaf(authority, ["localhost"], utc_now())
+
+
+def served(files: CertificateFiles, authority: Authority) -> bytes:
+    seen = shake_hands(files.context, strict_client(authority.bundle), "localhost")
+    return x509.load_der_x509_certificate(seen.certificate).public_bytes(Encoding.PEM)
+
+
+def test_the_pair_in_the_files_is_served(folder: Folder, authority: Authority) -> None:
+    leaf = leaf_of(authority)
+    folder.put_leaf(leaf)
+
+    files = CertificateFiles(folder.certificate, folder.key)
+
+    assert served(files, authority) == leaf.certificate_pem
+    assert files.expires_at == leaf.certificate.not_valid_after_utc
+    assert files.fault == ""
+
+
+def test_unchanged_files_keep_their_context(folder: Folder, authority: Authority) -> None:
+    folder.put_leaf(leaf_of(authority))
+    files = CertificateFiles(folder.certificate, folder.key)
+    context = files.context
+
+    assert not files.poll()
+
+    assert files.context is context
+
+
+def test_a_new_pair_is_served_after_the_next_poll(folder: Folder, authority: Authority) -> None:
+    folder.put_leaf(leaf_of(authority))
+    files = CertificateFiles(folder.certificate, folder.key)
+    new = leaf_of(authority)
+    folder.put_leaf(new)
+
+    assert files.poll()
+
+    assert served(files, authority) == new.certificate_pem
+    assert files.expires_at == new.certificate.not_valid_after_utc
+
+
+def test_files_written_in_place_are_reloaded_too(tmp_path: Path, authority: Authority) -> None:
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    old, new = leaf_of(authority), leaf_of(authority)
+    certificate.write_bytes(old.certificate_pem)
+    key.write_bytes(old.key_pem)
+    files = CertificateFiles(certificate, key)
+
+    certificate.write_bytes(new.certificate_pem)
+    half = files.poll()
+    key.write_bytes(new.key_pem)
+    whole = files.poll()
+
+    assert (half, whole) == (False, True)
+    assert served(files, authority) == new.certificate_pem
+    assert files.fault == ""
+
+
+def test_a_pair_that_does_not_match_leaves_the_previous_one_served(
+    folder: Folder, authority: Authority
+) -> None:
+    old = leaf_of(authority)
+    folder.put_leaf(old)
+    files = CertificateFiles(folder.certificate, folder.key)
+    folder.put(leaf_of(authority).certificate_pem, old.key_pem)
+
+    assert not files.poll()
+
+    assert served(files, authority) == old.certificate_pem
+    assert files.fault == (
+        f"certificate {folder.certificate} and key {folder.key} don't belong together "
+        "(the key is another certificate's): put both of one pair there"
+    )
+
+
+@pytest.mark.parametrize("content", [None, b"", b"garbage"], ids=["missing", "empty", "garbage"])
+def test_files_that_went_bad_leave_the_previous_pair_served(
+    folder: Folder, authority: Authority, content: bytes | None
+) -> None:
+    old = leaf_of(authority)
+    folder.put_leaf(old)
+    files = CertificateFiles(folder.certificate, folder.key)
+    folder.put(content, content)
+
+    assert not files.poll()
+
+    assert served(files, authority) == old.certificate_pem
+    assert str(folder.certificate) in files.fault
+
+
+def test_a_fault_is_logged_once_however_often_it_is_polled(
+    folder: Folder, authority: Authority, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder.put_leaf(leaf_of(authority))
+    files = CertificateFiles(folder.certificate, folder.key)
+    folder.put(b"garbage", b"garbage")
+
+    with caplog.at_level(logging.ERROR):
+        for _ in range(3):
+            files.poll()
+
+    (record,) = caplog.records
+    assert record.getMessage().endswith("; serving the previous pair")
+
+
+def test_good_files_after_bad_ones_clear_the_fault(folder: Folder, authority: Authority) -> None:
+    folder.put_leaf(leaf_of(authority))
+    files = CertificateFiles(folder.certificate, folder.key)
+    folder.put(b"garbage", b"garbage")
+    files.poll()
+    folder.put_leaf(leaf_of(authority))
+
+    assert files.poll()
+
+    assert files.fault == ""
+
+
+def test_a_pair_whose_time_comes_is_served_without_another_change(
+    folder: Folder, authority: Authority
+) -> None:
+    clock = Clock()
+    later = create_authority("custom-scheduler", clock.now + timedelta(days=2))
+    folder.put_leaf(leaf_of(authority))
+    files = CertificateFiles(folder.certificate, folder.key, clock=clock)
+    folder.put_leaf(sign_leaf(later, ["localhost"], clock.now + timedelta(days=2)))
+
+    early = files.poll()
+    clock.now += timedelta(days=2)
+    in_time = files.poll()
+
+    assert (early, in_time) == (False, True)
+
+
+def test_a_missing_file_is_told_with_the_next_step(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile) as error:
+        CertificateFiles(tmp_path / "tls.crt", tmp_path / "tls.key")
+
+    assert str(error.value) == (
+        f"{tmp_path}/tls.crt can't be read (No such file or directory): "
+        "put the PEM file there and let this user read it"
+    )
+
+
+def test_a_folder_in_place_of_a_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile, match="Is a directory"):
+        CertificateFiles(tmp_path, tmp_path)
+
+
+def test_a_mismatch_at_start_names_both_files(folder: Folder, authority: Authority) -> None:
+    folder.put(leaf_of(authority).certificate_pem, leaf_of(authority).key_pem)
+
+    with pytest.raises(InvalidPair) as error:
+        CertificateFiles(folder.certificate, folder.key)
+
+    assert str(folder.certificate) in str(error.value)
+    assert str(folder.key) in str(error.value)
+
+
+def test_an_expired_certificate_at_start_is_refused(folder: Folder, authority: Authority) -> None:
+    leaf = leaf_of(authority)
+    folder.put_leaf(leaf)
+
+    with pytest.raises(Expired, match=r"expired at .*: renew it, together with its key"):
+        CertificateFiles(folder.certificate, folder.key, clock=lambda: leaf.certificate.not_valid_after_utc)
+
+
+def test_a_certificate_from_the_future_at_start_is_refused(folder: Folder, authority: Authority) -> None:
+    folder.put_leaf(leaf_of(authority))
+
+    with pytest.raises(NotYetValid):
+        CertificateFiles(folder.certificate, folder.key, clock=lambda: datetime(1970, 1, 1, tzinfo=UTC))
+
+
+def test_an_encrypted_key_is_refused(folder: Folder, authority: Authority) -> None:
+    leaf = leaf_of(authority)
+    encrypted = leaf.key.private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"passphrase")
+    )
+    folder.put(leaf.certificate_pem, encrypted)
+
+    with pytest.raises(InvalidPair, match=r"^key .*/tls\.key is encrypted: put the key there without"):
+        CertificateFiles(folder.certificate, folder.key)
+
+
+def test_another_client_authority_is_demanded_after_the_next_poll(
+    folder: Folder, authority: Authority, tmp_path: Path
+) -> None:
+    client_ca = tmp_path / "client-ca.pem"
+    client_ca.write_bytes(authority.bundle)
+    folder.put_leaf(leaf_of(authority))
+    files = CertificateFiles(folder.certificate, folder.key, client_ca=client_ca)
+    before = files.context
+    client_ca.write_bytes(create_authority("another", utc_now()).bundle)
+
+    assert files.poll()
+
+    assert files.context is not before
+
+
+def test_garbage_in_place_of_the_client_authority_is_refused_at_start(
+    folder: Folder, authority: Authority, tmp_path: Path
+) -> None:
+    client_ca = tmp_path / "client-ca.pem"
+    client_ca.write_bytes(b"garbage")
+    folder.put_leaf(leaf_of(authority))
+
+    with pytest.raises(InvalidClientAuthority):
+        CertificateFiles(folder.certificate, folder.key, client_ca=client_ca)

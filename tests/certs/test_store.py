@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from certs.authority import AUTHORITY_LIFETIME, Authority, create_authority
+from certs.errors import NotYetValid, SecretConflict
+from certs.store import SecretStore, ensure_authority
+from tests.certs.memory_store import MemorySecret, MemoryStore
+
+NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+NAME = "custom-scheduler"
+
+
+def ensure(store: SecretStore, *, at: datetime = NOW, held: Authority | None = None) -> Authority:
+    return ensure_authority(store, NAME, clock=lambda: at, held=held)
+
+
+def content(authority: Authority) -> dict[str, bytes]:
+    return {"ca.crt": authority.bundle, "ca.key": authority.key_pem}
+
+
+def test_an_authority_is_put_where_there_was_no_secret() -> None:
+    store = MemoryStore()
+
+    authority = ensure(store)
+
+    assert store.secret is not None
+    assert store.secret.data == content(authority)
+
+
+def test_the_authority_in_the_secret_is_taken_and_nothing_written() -> None:
+    there = create_authority(NAME, NOW)
+    store = MemoryStore(content(there))
+
+    taken = ensure(store)
+
+    assert taken.certificate == there.certificate
+    assert store.writes == 0
+
+
+def test_keys_that_a_later_version_put_beside_it_are_left_alone() -> None:
+    there = create_authority(NAME, NOW)
+    store = MemoryStore(content(there) | {"phase": b"published", "next.key": b"..."})
+
+    ensure(store)
+
+    assert store.writes == 0
+
+
+def test_both_authorities_of_a_rotation_are_trusted_and_the_first_signs() -> None:
+    old, new = create_authority(NAME, NOW), create_authority(NAME, NOW)
+    store = MemoryStore({"ca.crt": old.bundle + new.bundle, "ca.key": old.key_pem})
+
+    taken = ensure(store)
+
+    assert taken.certificate == old.certificate
+    assert taken.bundle == old.bundle + new.bundle
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"ca.crt": b"", "ca.key": b""},
+        {"ca.crt": b"garbage", "ca.key": b"garbage"},
+        {"ca.crt": create_authority(NAME, NOW).bundle},
+        {"ca.key": create_authority(NAME, NOW).key_pem},
+        {"ca.crt": create_authority(NAME, NOW).bundle, "ca.key": create_authority(NAME, NOW).key_pem},
+    ],
+    ids=["empty", "empty values", "garbage", "no key", "no certificate", "another's key"],
+)
+def test_a_secret_without_a_usable_authority_gets_one(data: Mapping[str, bytes]) -> None:
+    store = MemoryStore(data)
+
+    authority = ensure(store)
+
+    assert store.secret is not None
+    assert store.secret.data == content(authority)
+    assert store.writes == 1
+
+
+def test_an_expired_authority_is_replaced() -> None:
+    expired = create_authority(NAME, NOW - AUTHORITY_LIFETIME)
+    store = MemoryStore(content(expired))
+
+    authority = ensure(store)
+
+    assert authority.certificate != expired.certificate
+    assert store.writes == 1
+
+
+def test_an_authority_in_its_last_second_is_kept() -> None:
+    there = create_authority(NAME, NOW)
+    store = MemoryStore(content(there))
+
+    taken = ensure(store, at=NOW + AUTHORITY_LIFETIME - timedelta(seconds=1))
+
+    assert taken.certificate == there.certificate
+    assert store.writes == 0
+
+
+def test_an_authority_from_the_future_is_never_replaced() -> None:
+    store = MemoryStore(content(create_authority(NAME, NOW)))
+
+    with pytest.raises(NotYetValid):
+        ensure(store, at=datetime(1970, 1, 1, tzinfo=UTC))
+
+    assert store.writes == 0
+
+
+def test_replacing_an_authority_is_logged_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        ensure(MemoryStore({"ca.crt": b"garbage"}))
+
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "CA in the Secret replaced: ca.crt of the CA's Secret holds no PEM certificate that can be read: "
+        "put the certificate there, followed by any intermediates"
+    )
+
+
+def test_no_key_is_ever_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        ensure(MemoryStore())
+        ensure(MemoryStore({}))
+
+    assert len(caplog.records) == 2
+    assert not any("PRIVATE KEY" in str(vars(record)) for record in caplog.records)
+
+
+@pytest.mark.parametrize("data", [None, {}, {"ca.crt": b"garbage"}], ids=["deleted", "emptied", "garbage"])
+def test_the_authority_in_use_goes_back_into_a_secret_that_lost_it(data: Mapping[str, bytes] | None) -> None:
+    held = create_authority(NAME, NOW)
+    store = MemoryStore(data)
+
+    authority = ensure(store, held=held)
+
+    assert authority is held
+    assert store.secret is not None
+    assert store.secret.data == content(held)
+
+
+def test_an_authority_in_use_that_has_expired_does_not_go_back() -> None:
+    held = create_authority(NAME, NOW - AUTHORITY_LIFETIME)
+
+    authority = ensure(MemoryStore(), held=held)
+
+    assert authority.certificate != held.certificate
+
+
+def test_the_secret_beats_the_authority_in_use() -> None:
+    there, held = create_authority(NAME, NOW), create_authority(NAME, NOW)
+    store = MemoryStore(content(there))
+
+    taken = ensure(store, held=held)
+
+    assert taken.certificate == there.certificate
+    assert store.writes == 0
+
+
+@pytest.mark.parametrize(
+    "data",
+    [None, {}, content(create_authority(NAME, NOW - AUTHORITY_LIFETIME))],
+    ids=["no Secret", "an empty Secret", "an expired CA"],
+)
+def test_ten_that_start_at_once_end_with_one_authority(data: Mapping[str, bytes] | None) -> None:
+    store = MemoryStore(data, meet=threading.Barrier(10))
+
+    with ThreadPoolExecutor(10) as pool:
+        authorities = list(pool.map(lambda _: ensure(store), range(10)))
+
+    assert {authority.fingerprint for authority in authorities} == {authorities[0].fingerprint}
+    assert store.writes == 1
+    assert store.secret is not None
+    assert store.secret.data == content(authorities[0])
+
+
+class ContestedStore(MemoryStore):
+    """Somebody else writes nonsense between each read and write."""
+
+    def read(self) -> MemorySecret | None:
+        secret = super().read()
+        self._write({"ca.crt": b"garbage"})
+        return secret
+
+
+def test_a_secret_that_others_keep_spoiling_is_given_up() -> None:
+    with pytest.raises(SecretConflict, match="written by others 5 times in a row"):
+        ensure(ContestedStore())
