@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from webhook import cli
+from webhook.errors import CustomSchedulerError
+
+
+def leaves(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from leaves(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+COMMANDS = dict(leaves(cli.main))
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_commands_help_has_an_example_of_that_command(path: tuple[str, ...]) -> None:
+    answer = CliRunner().invoke(cli.main, [*path, "--help"])
+
+    assert answer.exit_code == 0
+    assert f"Example: custom-scheduler {' '.join(path)}" in answer.output
+
+
+def test_a_setting_comes_from_the_environment_with_the_command_in_its_name() -> None:
+    answer = CliRunner().invoke(
+        cli.main, ["serve", "--policy", "absent.yaml"], env={"CUSTOM_SCHEDULER_SERVE_PORT": "not-a-port"}
+    )
+
+    assert answer.exit_code == 2
+    assert "CUSTOM_SCHEDULER_SERVE_PORT" in answer.output or "--port" in answer.output
+
+
+def test_a_service_link_of_kubernetes_does_not_change_the_port() -> None:
+    answer = CliRunner().invoke(
+        cli.main,
+        ["serve", "--policy", "absent.yaml", "--offline"],
+        env={"CUSTOM_SCHEDULER_PORT": "tcp://10.96.12.1:443"},
+    )
+
+    assert "tcp://" not in answer.output
+
+
+def test_a_fault_is_one_line_and_exit_code_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    @cli.main.command("broken")
+    def broken() -> None:
+        raise CustomSchedulerError("policy p.yaml: expected a mapping; write one")
+
+    try:
+        answer = CliRunner().invoke(cli.main, ["broken"])
+    finally:
+        del cli.main.commands["broken"]
+
+    assert (answer.exit_code, answer.output) == (2, "Error: policy p.yaml: expected a mapping; write one\n")
+
+
+def test_python_m_webhook_is_the_same_program() -> None:
+    answer = subprocess.run(
+        [sys.executable, "-m", "webhook", "--version"], check=True, capture_output=True, text=True, timeout=30
+    )
+
+    assert answer.stdout.startswith("custom-scheduler, version ")
+
+
+def test_help_is_answered_without_loading_the_heavy_parts() -> None:
+    program = "import sys, webhook.cli; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=30
+    ).stdout.split()
+
+    assert not {"numpy", "kubernetes", "flask", "gunicorn", "cryptography", "prometheus_client"} & set(loaded)
