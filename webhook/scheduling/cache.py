@@ -1,0 +1,94 @@
+"""The scheduler's picture of the cluster: what the watch told, plus the placements just decided.
+
+One thread owns it. All pods with a node count, whoever scheduled them; those that have ended don't, those
+that are being deleted do until they are gone. Source: pkg/scheduler/backend/cache.
+"""
+
+from __future__ import annotations
+
+from webhook.scheduling.objects import Node, Pod
+from webhook.scheduling.table import NodeTable, PlacedPod
+
+__all__ = ["Cache"]
+
+
+class Cache:
+    """Nodes and placed pods. `table` holds the columns that plugins read."""
+
+    def __init__(self) -> None:
+        self.table = NodeTable()
+        self._placed: dict[str, PlacedPod] = {}
+        self._assumed: set[str] = set()
+
+    @property
+    def generation(self) -> int:
+        """Rises whenever something changed that a decision can depend on."""
+        return self.table.generation
+
+    def set_node(self, node: Node) -> None:
+        """Add or update a node. Pods that were on it while it was unknown count again."""
+        self.table.put(node)
+
+    def remove_node(self, name: str) -> None:
+        """Drop a node; the pods on it are remembered until they are removed themselves."""
+        self.table.remove(name)
+
+    def node_uid(self, name: str) -> str | None:
+        """The uid of the node that has this name now, or None without such a node."""
+        row = self.table.row_of(name)
+        return None if row is None else self.table.node(row).metadata.uid
+
+    def set_pod(self, pod: Pod) -> None:
+        """Take over what the watch shows of a pod; the same event twice does no harm.
+
+        A pod that was assumed is confirmed as soon as it shows a node, which may be another one. Until then
+        the watch is behind and the assumption stands.
+        """
+        uid = pod.metadata.uid
+        if pod.is_terminal:
+            self.remove_pod(pod)
+        elif pod.spec.node_name:
+            self._assumed.discard(uid)
+            self._move(pod, pod.spec.node_name)
+
+    def remove_pod(self, pod: Pod) -> None:
+        """Give back what a pod holds, assumed or not; does nothing if it holds nothing."""
+        self._assumed.discard(pod.metadata.uid)
+        self._release(pod.metadata.uid)
+
+    def assume(self, pod: Pod, node_name: str) -> None:
+        """Count a pod on the node that was chosen for it, before it is bound.
+
+        Raises ValueError for a pod that already has a node: deciding on it once more is a bug.
+        """
+        uid = pod.metadata.uid
+        if uid in self._placed:
+            raise ValueError(f"pod {pod.key} already is on node {self._placed[uid].node_name}")
+        self._assumed.add(uid)
+        self._move(pod, node_name)
+
+    def forget(self, pod: Pod) -> None:
+        """Take back an assumption after a failed bind; one that the watch has confirmed stays."""
+        uid = pod.metadata.uid
+        if uid in self._assumed:
+            self._assumed.remove(uid)
+            self._release(uid)
+
+    def is_assumed(self, uid: str) -> bool:
+        """Whether the pod is counted on a node that the watch hasn't shown yet."""
+        return uid in self._assumed
+
+    def node_of(self, uid: str) -> str | None:
+        """The node that the pod counts on, or None."""
+        placed = self._placed.get(uid)
+        return None if placed is None else placed.node_name
+
+    def _move(self, pod: Pod, node_name: str) -> None:
+        self._release(pod.metadata.uid)
+        placed = self._placed[pod.metadata.uid] = PlacedPod.of(pod, node_name)
+        self.table.place(placed)
+
+    def _release(self, uid: str) -> None:
+        placed = self._placed.pop(uid, None)
+        if placed is not None:
+            self.table.release(placed)

@@ -1,0 +1,100 @@
+"""Changes in the cluster that may make a rejected pod schedulable, named as kube-scheduler names them.
+
+A plugin registers the events that can lift its rejections; the queue wakes a pod when one of them
+happens. Source: k8s.io/kube-scheduler/framework/types.go.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from webhook.scheduling.objects import Node, Pod
+from webhook.scheduling.resources import placed_requests
+
+__all__ = ["Action", "ClusterEvent", "Resource", "assigned_pod_event", "node_event"]
+
+
+class Resource(enum.Enum):
+    """The kind of object that changed."""
+
+    NODE = "Node"
+    ASSIGNED_POD = "AssignedPod"
+
+
+class Action(enum.Flag):
+    """What happened to it."""
+
+    ADD = enum.auto()
+    DELETE = enum.auto()
+    UPDATE_NODE_ALLOCATABLE = enum.auto()
+    UPDATE_NODE_LABEL = enum.auto()
+    UPDATE_NODE_TAINT = enum.auto()
+    UPDATE_NODE_CONDITION = enum.auto()
+    UPDATE_NODE_ANNOTATION = enum.auto()
+    UPDATE_NODE_DECLARED_FEATURE = enum.auto()
+    UPDATE_POD_LABEL = enum.auto()
+    UPDATE_POD_SCALE_DOWN = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEvent:
+    """Actions on one kind of object: those that happened, or those that a plugin waits for."""
+
+    resource: Resource
+    action: Action
+
+    def matches(self, happened: ClusterEvent) -> bool:
+        """Whether a plugin that registered this event is concerned by `happened`."""
+        return self.resource is happened.resource and bool(self.action & happened.action)
+
+
+def node_event(old: Node | None, new: Node | None) -> ClusterEvent | None:
+    """The event behind a node's change, or None when nothing that scheduling reads has changed."""
+    if old is None and new is None:
+        return None
+    if old is None or new is None:
+        return ClusterEvent(Resource.NODE, Action.ADD if old is None else Action.DELETE)
+    action = Action(0)
+    if old.status.allocatable != new.status.allocatable:
+        action |= Action.UPDATE_NODE_ALLOCATABLE
+    if old.labels != new.labels:
+        action |= Action.UPDATE_NODE_LABEL
+    if old.spec != new.spec:
+        action |= Action.UPDATE_NODE_TAINT
+    if old.status.conditions != new.status.conditions:
+        action |= Action.UPDATE_NODE_CONDITION
+    if old.metadata.annotations != new.metadata.annotations:
+        action |= Action.UPDATE_NODE_ANNOTATION
+    if old.status.declared_features != new.status.declared_features:
+        action |= Action.UPDATE_NODE_DECLARED_FEATURE
+    return ClusterEvent(Resource.NODE, action) if action else None
+
+
+def assigned_pod_event(old: Pod | None, new: Pod | None) -> ClusterEvent | None:
+    """The event behind the change of a pod that has (or had) a node.
+
+    A pod that ends counts as deleted, since it gives back what it held; one that gets its node counts
+    as added. None when nothing changed that another pod could be waiting for.
+    """
+    before = old if old is not None and _holds_node(old) else None
+    after = new if new is not None and _holds_node(new) else None
+    if before is None and after is None:
+        return None
+    if before is None or after is None:
+        return ClusterEvent(Resource.ASSIGNED_POD, Action.ADD if before is None else Action.DELETE)
+    action = Action(0)
+    if before.labels != after.labels:
+        action |= Action.UPDATE_POD_LABEL
+    if _scaled_down(before, after):
+        action |= Action.UPDATE_POD_SCALE_DOWN
+    return ClusterEvent(Resource.ASSIGNED_POD, action) if action else None
+
+
+def _holds_node(pod: Pod) -> bool:
+    return bool(pod.spec.node_name) and not pod.is_terminal
+
+
+def _scaled_down(old: Pod, new: Pod) -> bool:
+    now = placed_requests(new).amounts
+    return any(now.get(name, 0) < amount for name, amount in placed_requests(old).amounts.items())

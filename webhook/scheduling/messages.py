@@ -1,0 +1,50 @@
+"""What people read about a decision, word for word as kube-scheduler writes it.
+
+Source: pkg/scheduler/framework/types.go (FitError.Error) and schedule_one.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from webhook.scheduling.objects import Pod
+
+__all__ = ["NO_NODES", "event_note", "fit_error_message", "scheduled_message"]
+
+NO_NODES = "no nodes available to schedule pods"
+
+# The events API's limit for a note, in bytes, and the mark that kube-scheduler leaves at a cut.
+_NOTE_LIMIT = 1024
+_CUT = " ..."
+
+
+def fit_error_message(
+    *, all_nodes: int, reasons: Mapping[str, int], pre_filter: str = "", post_filter: str = ""
+) -> str:
+    """Why no node is feasible: `0/5 nodes are available: 3 Insufficient cpu, 2 Too many pods.`
+
+    `reasons` counts nodes by reason. A PreFilter plugin's message stands in for them; a PostFilter
+    plugin's follows.
+    """
+    message = f"0/{all_nodes} nodes are available:"
+    if pre_filter:
+        message += f" {pre_filter}."
+    elif reasons:
+        # Sorted as text, count first, so "12 …" comes before "2 …".
+        message += f" {', '.join(sorted(f'{count} {reason}' for reason, count in reasons.items()))}."
+    if post_filter:
+        message += f" {post_filter}"
+    return message
+
+
+def scheduled_message(pod: Pod, node_name: str) -> str:
+    """The note of the event about a pod that was bound."""
+    return f"Successfully assigned {pod.metadata.namespace}/{pod.metadata.name} to {node_name}"
+
+
+def event_note(message: str) -> str:
+    """The message cut to what an event may hold."""
+    encoded = message.encode()
+    if len(encoded) <= _NOTE_LIMIT:
+        return message
+    return encoded[: _NOTE_LIMIT - len(_CUT)].decode(errors="ignore") + _CUT

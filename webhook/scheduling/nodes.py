@@ -1,0 +1,177 @@
+"""What a plugin sees of the nodes: some rows of the table, all columns of equal length."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+
+from webhook.scheduling.columns import BoolArray, IntArray, Values
+from webhook.scheduling.images import ImageState
+from webhook.scheduling.objects import Node, Pod, Taint
+from webhook.scheduling.ports import HostPort
+from webhook.scheduling.table import NodeTable, Rows
+
+__all__ = ["NodeInfo", "Nodes"]
+
+
+class NodeInfo:
+    """One node with what is placed on it, for a plugin that looks at nodes one by one."""
+
+    __slots__ = ("_row", "_table")
+
+    def __init__(self, table: NodeTable, row: int) -> None:
+        self._table = table
+        self._row = row
+
+    @property
+    def node(self) -> Node:
+        """The Node object."""
+        return self._table.node(self._row)
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.node.name
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The node's labels."""
+        return self.node.labels
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """The node's taints."""
+        return self.node.spec.taints
+
+    @property
+    def pods(self) -> list[Pod]:
+        """The pods placed there, assumed ones too."""
+        return [placed.pod for placed in self._table.pods_on(self.name).values()]
+
+    def allocatable(self, resource: str) -> int:
+        """What the node offers: millicores of cpu, bytes of memory, units of others."""
+        return int(self._table.allocatable(resource)[self._row])
+
+    def requested(self, resource: str) -> int:
+        """What the pods there hold, in the same units."""
+        return int(self._table.requested(resource)[self._row])
+
+
+class Nodes:
+    """The nodes in question at one point of a decision. Arrays are read-only, in order of `names`.
+
+    Filters get the nodes that passed the filters before them; scores get the feasible nodes.
+    """
+
+    __slots__ = ("_columns", "_rows", "_table")
+
+    def __init__(self, table: NodeTable, rows: Rows | None = None) -> None:
+        self._table = table
+        self._rows = rows
+        self._columns: dict[tuple[str, str], IntArray] = {}
+
+    def __len__(self) -> int:
+        return len(self._table) if self._rows is None else len(self._rows)
+
+    def __iter__(self) -> Iterator[NodeInfo]:
+        return (NodeInfo(self._table, int(row)) for row in self.rows)
+
+    def __getitem__(self, position: int) -> NodeInfo:
+        return NodeInfo(self._table, int(self.rows[position]))
+
+    @property
+    def rows(self) -> Rows:
+        """The table's row of each node, ascending."""
+        return np.arange(len(self._table), dtype=np.intp) if self._rows is None else self._rows
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the nodes."""
+        return [self._table.node(int(row)).name for row in self.rows]
+
+    @property
+    def cluster_size(self) -> int:
+        """The number of all nodes, also of those that are out of question."""
+        return len(self._table)
+
+    def narrow(self, mask: BoolArray) -> Nodes:
+        """Only the nodes where the mask is true."""
+        return Nodes(self._table, self.rows[mask])
+
+    def only(self, names: Collection[str]) -> Nodes:
+        """Only the nodes with one of these names."""
+        return self.narrow(self.named(names))
+
+    def named(self, names: Collection[str]) -> BoolArray:
+        """Where the node has one of these names."""
+        mask = np.zeros(len(self._table), dtype=np.bool_)
+        for name in names:
+            row = self._table.row_of(name)
+            if row is not None:
+                mask[row] = True
+        return mask if self._rows is None else mask[self._rows]
+
+    def allocatable(self, resource: str) -> IntArray:
+        """What the nodes offer: millicores of cpu, bytes of memory, units of others; 0 where unknown."""
+        return self._column("allocatable", resource)
+
+    def requested(self, resource: str) -> IntArray:
+        """What the pods on the nodes hold, in the same units."""
+        return self._column("requested", resource)
+
+    def nonzero_requested(self, resource: str) -> IntArray:
+        """The same for cpu or memory, where a container without a request counts 100m and 200Mi."""
+        return self._column("nonzero_requested", resource)
+
+    @property
+    def pod_counts(self) -> IntArray:
+        """How many pods the nodes have."""
+        return _read_only(self._table.pod_counts(self._rows))
+
+    @property
+    def pod_limits(self) -> IntArray:
+        """How many pods the nodes may have."""
+        return _read_only(self._table.pod_limits(self._rows))
+
+    @property
+    def unschedulable(self) -> BoolArray:
+        """Which nodes are cordoned."""
+        column = self._table.unschedulable(self._rows).view()
+        column.flags.writeable = False
+        return column
+
+    @property
+    def taints(self) -> Values[tuple[Taint, ...]]:
+        """The taints of the nodes."""
+        return self._table.taints(self._rows)
+
+    def labels(self, key: str) -> Values[str | None]:
+        """The values of one label, None where a node doesn't have it."""
+        return self._table.labels(key, self._rows)
+
+    def image(self, name: str) -> ImageState | None:
+        """The size of an image and which nodes of the cluster have it; None if no node has."""
+        return self._table.images.get(name)
+
+    def has_image(self, name: str) -> BoolArray:
+        """Which nodes have an image of exactly this name."""
+        return self._table.has_image(name, self._rows)
+
+    def with_taken_ports(self, wanted: Collection[HostPort]) -> BoolArray:
+        """Which nodes have one of the wanted host ports in use."""
+        return self.named(self._table.ports.clashes(wanted))
+
+    def _column(self, kind: str, resource: str) -> IntArray:
+        column = self._columns.get((kind, resource))
+        if column is None:
+            read = getattr(self._table, kind)
+            column = self._columns[kind, resource] = _read_only(read(resource, self._rows))
+        return column
+
+
+def _read_only(column: IntArray) -> IntArray:
+    # A view: the flag must not stick to the table's own array.
+    view = column.view()
+    view.flags.writeable = False
+    return view

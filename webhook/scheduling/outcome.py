@@ -1,0 +1,165 @@
+"""What one attempt to schedule a pod came to.
+
+Every way to fail carries the same three things for the queue and the condition: the condition's
+`reason`, the `message`, and `rejected_by`, the names under which events wake the pod.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from webhook.scheduling.messages import NO_NODES, fit_error_message
+from webhook.scheduling.objects import Pod
+from webhook.scheduling.status import SUCCESS, Code, Reason, Status
+
+__all__ = [
+    "Decision",
+    "Diagnosis",
+    "FitError",
+    "Placement",
+    "PluginFailure",
+    "Rejection",
+    "Unsupported",
+]
+
+UNSUPPORTED = "Unsupported"
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The pod goes to this node."""
+
+    pod: Pod
+    node_name: str
+    # Checked once more right before binding: the API server binds to nodes that are gone.
+    node_uid: str
+    evaluated_nodes: int
+    feasible_nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """The nodes that one filter rejected: their rows, and for each the bits of `reasons` that apply."""
+
+    plugin: str
+    rows: npt.NDArray[np.intp]
+    bits: npt.NDArray[np.uint64]
+    reasons: tuple[Reason, ...]
+
+    def with_reason(self, index: int) -> npt.NDArray[np.intp]:
+        """The rows for which `reasons[index]` applies."""
+        return self.rows[np.bitwise_and(self.bits, np.uint64(1 << index)) != 0]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Why no node was feasible, node by node."""
+
+    all_nodes: int
+    rejections: tuple[Rejection, ...] = ()
+    # What holds for the nodes that no filter looked at, if a PreFilter plugin left nodes out.
+    absent: Status = SUCCESS
+    # Set when a PreFilter plugin refused the pod itself.
+    pre_filter: Status | None = None
+    narrowed_by: frozenset[str] = frozenset()
+
+    def reason_counts(self) -> Counter[str]:
+        """How many nodes give each reason; a node may give several."""
+        counts: Counter[str] = Counter()
+        for rejection in self.rejections:
+            for index, reason in enumerate(rejection.reasons):
+                nodes = len(rejection.with_reason(index))
+                if nodes:
+                    counts[reason.text] += nodes
+        absent = self.all_nodes - sum(len(rejection.rows) for rejection in self.rejections)
+        if absent:
+            for text in self.absent.reasons:
+                counts[text] += absent
+        return counts
+
+    def codes(self) -> npt.NDArray[np.int8]:
+        """The code for each row of the table: UNSCHEDULABLE where preemption may help."""
+        everywhere = self.pre_filter.code if self.pre_filter is not None else self.absent.code
+        codes = np.full(self.all_nodes, everywhere, dtype=np.int8)
+        for rejection in self.rejections:
+            codes[rejection.rows] = Code.UNSCHEDULABLE
+            for index, reason in enumerate(rejection.reasons):
+                if reason.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                    codes[rejection.with_reason(index)] = reason.code
+        return codes
+
+    def rejected_by(self) -> frozenset[str]:
+        """The plugins that rejected nodes or the pod."""
+        names = {rejection.plugin for rejection in self.rejections} | self.narrowed_by
+        if self.pre_filter is not None and self.pre_filter.plugin:
+            names.add(self.pre_filter.plugin)
+        return frozenset(names)
+
+
+@dataclass(frozen=True, slots=True)
+class FitError:
+    """No node is feasible now."""
+
+    pod: Pod
+    diagnosis: Diagnosis
+    post_filter_message: str = ""
+    nominated_node: str = ""
+    reason: str = field(default="Unschedulable", init=False)
+
+    @property
+    def message(self) -> str:
+        """The text of the condition and the event, word for word as kube-scheduler's."""
+        if not self.diagnosis.all_nodes:
+            return NO_NODES
+        pre_filter = self.diagnosis.pre_filter
+        return fit_error_message(
+            all_nodes=self.diagnosis.all_nodes,
+            reasons=self.diagnosis.reason_counts(),
+            pre_filter="" if pre_filter is None else pre_filter.message,
+            post_filter=self.post_filter_message,
+        )
+
+    @property
+    def rejected_by(self) -> frozenset[str]:
+        """The plugins whose events may make the pod schedulable; empty means any event."""
+        return self.diagnosis.rejected_by()
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """The pod uses what this scheduler can't honour yet, so it is left alone.
+
+    `reason` isn't Unschedulable, on which cluster autoscalers would add nodes.
+    """
+
+    pod: Pod
+    fields: tuple[str, ...]
+    reason: str = field(default=UNSUPPORTED, init=False)
+    rejected_by: frozenset[str] = field(default=frozenset({UNSUPPORTED}), init=False)
+
+    @property
+    def message(self) -> str:
+        """Which fields, and what to do."""
+        return (
+            f"custom-scheduler does not support {', '.join(self.fields)} yet; "
+            "remove it or use another spec.schedulerName"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PluginFailure:
+    """A plugin raised or answered nonsense; the attempt counts as an error of the scheduler's."""
+
+    pod: Pod
+    plugin: str
+    message: str
+    reason: str = field(default="SchedulerError", init=False)
+    rejected_by: frozenset[str] = field(default=frozenset(), init=False)
+
+
+Decision: TypeAlias = Placement | FitError | Unsupported | PluginFailure

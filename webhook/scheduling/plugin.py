@@ -1,0 +1,218 @@
+"""The extension points of the framework: what a plugin may implement, with kube-scheduler's names.
+
+A plugin is any object with one or more of these methods; no base class is needed. Filter and score come
+at two levels: over all nodes at once (`filter`, `score`), or node by node (`filter_node`, `score_node`),
+which `webhook.scheduling.per_node` turns into the first.
+
+Decisions run one after another on one thread, so a plugin may keep on itself what it worked out in
+`pre_filter` or `pre_score` until the same decision's `filter` or `score`. The methods from `permit` on may
+run on other threads, for several pods at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from webhook.scheduling.cache import Cache
+from webhook.scheduling.columns import BoolArray
+from webhook.scheduling.events import ClusterEvent
+from webhook.scheduling.nodes import NodeInfo, Nodes
+from webhook.scheduling.objects import Pod
+from webhook.scheduling.outcome import Diagnosis
+from webhook.scheduling.status import Reason, Status
+
+__all__ = [
+    "MAX_NODE_SCORE",
+    "BindPlugin",
+    "EventsPlugin",
+    "Factory",
+    "FilterPlugin",
+    "Handle",
+    "Nomination",
+    "NormalizePlugin",
+    "PerNodeFilterPlugin",
+    "PerNodeScorePlugin",
+    "PermitPlugin",
+    "PostBindPlugin",
+    "PostFilterPlugin",
+    "PreBindPlugin",
+    "PreEnqueuePlugin",
+    "PreFilterPlugin",
+    "PreScorePlugin",
+    "QueueSortPlugin",
+    "Rejections",
+    "ReservePlugin",
+    "ScorePlugin",
+    "Scores",
+]
+
+MAX_NODE_SCORE = 100
+
+# True where the node is feasible; or one integer per node in which bit i stands for the plugin's
+# `reasons[i]`, so 0 is feasible.
+Rejections: TypeAlias = BoolArray | npt.NDArray[np.integer[Any]]
+# One number per node; after normalization between 0 and MAX_NODE_SCORE.
+Scores: TypeAlias = npt.NDArray[np.number[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """What a plugin gets from the framework when it is made."""
+
+    scheduler_name: str
+    cache: Cache
+
+
+@dataclass(frozen=True, slots=True)
+class Nomination:
+    """What a PostFilter plugin achieved: a node on which the pod will fit later, and a line about it."""
+
+    message: str
+    node_name: str = ""
+
+
+class Factory(Protocol):
+    """Makes a plugin from its arguments in the configuration; raises ConfigurationError on wrong ones."""
+
+    def __call__(self, args: Mapping[str, Any], handle: Handle, /) -> object:
+        """The plugin."""
+
+
+@runtime_checkable
+class EventsPlugin(Protocol):
+    """Says which changes can lift the plugin's rejections. Without it, every change wakes the pod."""
+
+    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+        """The events to wait for."""
+
+
+@runtime_checkable
+class PreEnqueuePlugin(Protocol):
+    """Keeps a pod out of the queue."""
+
+    def pre_enqueue(self, pod: Pod, /) -> Status:
+        """Success lets the pod in."""
+
+
+@runtime_checkable
+class QueueSortPlugin(Protocol):
+    """Orders the queue."""
+
+    def sort_key(self, pod: Pod, queued_at: float, /) -> tuple[float, ...]:
+        """The pod with the smallest key goes first."""
+
+
+@runtime_checkable
+class PreFilterPlugin(Protocol):
+    """Looks at the pod once before the nodes are filtered."""
+
+    def pre_filter(self, pod: Pod, nodes: Nodes, /) -> Status | frozenset[str]:
+        """Success; Skip to leave out this plugin's filter; a rejection of the pod; or the only node names."""
+
+
+@runtime_checkable
+class FilterPlugin(Protocol):
+    """Says which nodes can run the pod."""
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why it rejects: one reason for a bool answer, one per bit otherwise. Read after `filter`."""
+
+    def filter(self, pod: Pod, nodes: Nodes, /) -> Rejections:
+        """The answer for each node."""
+
+
+@runtime_checkable
+class PerNodeFilterPlugin(Protocol):
+    """Says whether one node can run the pod."""
+
+    def filter_node(self, pod: Pod, node: NodeInfo, /) -> str | None:
+        """Why not, or None."""
+
+
+@runtime_checkable
+class PostFilterPlugin(Protocol):
+    """Tries to make room when no node is feasible."""
+
+    def post_filter(self, pod: Pod, nodes: Nodes, diagnosis: Diagnosis, /) -> Nomination | Status:
+        """A nomination ends the search; an Unschedulable status lets the next plugin try."""
+
+
+@runtime_checkable
+class PreScorePlugin(Protocol):
+    """Looks at the pod and the feasible nodes once before they are scored."""
+
+    def pre_score(self, pod: Pod, nodes: Nodes, /) -> Status:
+        """Success; or Skip to leave out this plugin's score."""
+
+
+@runtime_checkable
+class ScorePlugin(Protocol):
+    """Ranks the feasible nodes."""
+
+    def score(self, pod: Pod, nodes: Nodes, /) -> Scores:
+        """A score for each node, higher is better."""
+
+
+@runtime_checkable
+class PerNodeScorePlugin(Protocol):
+    """Ranks one feasible node."""
+
+    def score_node(self, pod: Pod, node: NodeInfo, /) -> float:
+        """The node's score, higher is better."""
+
+
+@runtime_checkable
+class NormalizePlugin(Protocol):
+    """Brings the plugin's raw scores between 0 and MAX_NODE_SCORE."""
+
+    def normalize_score(self, pod: Pod, scores: Scores, /) -> Scores:
+        """The scores in range."""
+
+
+@runtime_checkable
+class ReservePlugin(Protocol):
+    """Keeps accounts of placements that aren't bound yet."""
+
+    def reserve(self, pod: Pod, node_name: str, /) -> Status:
+        """The pod is about to be bound to the node."""
+
+    def unreserve(self, pod: Pod, node_name: str, /) -> None:
+        """It won't be after all. Also called for plugins whose `reserve` wasn't."""
+
+
+@runtime_checkable
+class PermitPlugin(Protocol):
+    """Has the last word before binding."""
+
+    def permit(self, pod: Pod, node_name: str, /) -> Status:
+        """Success or a rejection."""
+
+
+@runtime_checkable
+class PreBindPlugin(Protocol):
+    """Does what must be done before the pod is bound."""
+
+    def pre_bind(self, pod: Pod, node_name: str, /) -> Status:
+        """Success, or why the pod can't be bound."""
+
+
+@runtime_checkable
+class BindPlugin(Protocol):
+    """Binds the pod itself, in place of the binder."""
+
+    def bind(self, pod: Pod, node_name: str, /) -> Status:
+        """Success when bound; Skip leaves it to the next plugin and at last to the binder."""
+
+
+@runtime_checkable
+class PostBindPlugin(Protocol):
+    """Is told about pods that are bound."""
+
+    def post_bind(self, pod: Pod, node_name: str, /) -> None:
+        """The pod is bound."""

@@ -1,0 +1,262 @@
+"""The nodes and what is placed on them, as NumPy columns.
+
+Row numbers are dense: removing a node moves the last row into its place, so every column is one slice
+and no plugin ever meets a dead row. Pods on a node that isn't known (deleted, or not seen yet) are kept
+by its name and count again as soon as the node is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from webhook.scheduling.columns import BoolArray, ColumnCache, IntArray, InternedColumn, Values
+from webhook.scheduling.images import Images
+from webhook.scheduling.objects import Node, Pod, Taint
+from webhook.scheduling.ports import HostPort, HostPorts, host_ports
+from webhook.scheduling.quantity import ceil_units, parse_nanos
+from webhook.scheduling.repulsion import Repulsion
+from webhook.scheduling.resources import CPU, MEMORY, PODS, PlacedRequests, amounts, placed_requests
+
+__all__ = ["NodeTable", "PlacedPod", "Rows"]
+
+Rows = npt.NDArray[np.intp]
+
+_FIRST_ROWS = 64
+_FIRST_RESOURCES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPod:
+    """A pod on a node, with what it holds there."""
+
+    pod: Pod
+    node_name: str
+    requests: PlacedRequests
+    ports: tuple[HostPort, ...]
+
+    @classmethod
+    def of(cls, pod: Pod, node_name: str) -> PlacedPod:
+        """What the pod holds on that node, worked out once."""
+        return cls(pod, node_name, placed_requests(pod), host_ports(pod))
+
+
+class NodeTable:
+    """Columns over all nodes, in row order. One thread owns it; `generation` rises with every change.
+
+    The methods that take `rows` answer for these rows, or for all of them on None. CPU is in millicores,
+    all else in whole units.
+    """
+
+    def __init__(self) -> None:
+        self.generation = 0
+        self.ports = HostPorts()
+        self.images = Images()
+        self.repulsion = Repulsion()
+        self._row_of: dict[str, int] = {}
+        self._nodes: list[Node] = []
+        self._pods: dict[str, dict[str, PlacedPod]] = {}
+        self._resource_index: dict[str, int] = {}
+        self._allocatable = np.zeros((_FIRST_RESOURCES, _FIRST_ROWS), dtype=np.int64)
+        self._requested = np.zeros((_FIRST_RESOURCES, _FIRST_ROWS), dtype=np.int64)
+        # cpu, memory: with defaults for containers that request none.
+        self._nonzero = np.zeros((2, _FIRST_ROWS), dtype=np.int64)
+        # pods there, pods allowed.
+        self._pod_numbers = np.zeros((2, _FIRST_ROWS), dtype=np.int64)
+        self._unschedulable = np.zeros(_FIRST_ROWS, dtype=np.bool_)
+        self._taints: InternedColumn[tuple[Taint, ...]] = InternedColumn()
+        self._labels: ColumnCache[str, str | None] = ColumnCache()
+        self._image_presence: ColumnCache[str, bool] = ColumnCache()
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def row_of(self, name: str) -> int | None:
+        """The row of a node until the next removal, or None for a node that isn't known."""
+        return self._row_of.get(name)
+
+    def node(self, row: int) -> Node:
+        """The node in a row."""
+        return self._nodes[row]
+
+    def pods_on(self, name: str) -> Mapping[str, PlacedPod]:
+        """The pods placed on a node by uid, even where the node isn't known."""
+        return self._pods.get(name, {})
+
+    def put(self, node: Node) -> None:
+        """Add a node, or replace what is known of it."""
+        self.generation += 1
+        row = self._row_of.get(node.name)
+        if row is None:
+            row = self._append(node)
+        else:
+            self._replace(row, node)
+        self._write_allocatable(row, node)
+        self._unschedulable[row] = node.spec.unschedulable
+
+    def remove(self, name: str) -> None:
+        """Drop a node; its pods stay on record. Does nothing if it isn't known."""
+        row = self._row_of.pop(name, None)
+        if row is None:
+            return
+        self.generation += 1
+        self.images.remove(self._nodes[row])
+        last = len(self._nodes) - 1
+        for grid in (self._allocatable, self._requested, self._nonzero, self._pod_numbers):
+            grid[:, row] = grid[:, last]
+            grid[:, last] = 0
+        self._unschedulable[row] = self._unschedulable[last]
+        self._taints.swap_remove(row)
+        for labels in self._labels.values():
+            labels.swap_remove(row)
+        for presence in self._image_presence.values():
+            presence.swap_remove(row)
+        moved = self._nodes.pop()
+        if row != last:
+            self._nodes[row] = moved
+            self._row_of[moved.name] = row
+
+    def place(self, placed: PlacedPod) -> None:
+        """Count a pod on its node."""
+        self.generation += 1
+        self._pods.setdefault(placed.node_name, {})[placed.pod.metadata.uid] = placed
+        self.ports.take(placed.node_name, placed.ports)
+        self.repulsion.add(placed.pod)
+        row = self._row_of.get(placed.node_name)
+        if row is not None:
+            self._count(row, placed, 1)
+
+    def release(self, placed: PlacedPod) -> None:
+        """Take back what `place` counted."""
+        self.generation += 1
+        pods = self._pods[placed.node_name]
+        del pods[placed.pod.metadata.uid]
+        if not pods:
+            del self._pods[placed.node_name]
+        self.ports.give_back(placed.node_name, placed.ports)
+        self.repulsion.remove(placed.pod)
+        row = self._row_of.get(placed.node_name)
+        if row is not None:
+            self._count(row, placed, -1)
+
+    def allocatable(self, resource: str, rows: Rows | None = None) -> IntArray:
+        """What the nodes offer; 0 for a resource that no node has."""
+        return self._resource(self._allocatable, resource, rows)
+
+    def requested(self, resource: str, rows: Rows | None = None) -> IntArray:
+        """What the pods on the nodes hold."""
+        return self._resource(self._requested, resource, rows)
+
+    def nonzero_requested(self, resource: str, rows: Rows | None = None) -> IntArray:
+        """The same for cpu and memory, where a container without a request counts 100m and 200Mi."""
+        return self._pick(self._nonzero[{CPU: 0, MEMORY: 1}[resource]], rows)
+
+    def pod_counts(self, rows: Rows | None = None) -> IntArray:
+        """How many pods the nodes have."""
+        return self._pick(self._pod_numbers[0], rows)
+
+    def pod_limits(self, rows: Rows | None = None) -> IntArray:
+        """How many pods the nodes may have."""
+        return self._pick(self._pod_numbers[1], rows)
+
+    def unschedulable(self, rows: Rows | None = None) -> BoolArray:
+        """Which nodes are cordoned."""
+        column = self._unschedulable[: len(self._nodes)]
+        return column if rows is None else column[rows]
+
+    def taints(self, rows: Rows | None = None) -> Values[tuple[Taint, ...]]:
+        """The taints of the nodes."""
+        return self._taints.values(rows)
+
+    def labels(self, key: str, rows: Rows | None = None) -> Values[str | None]:
+        """The values of one label, None where a node doesn't have it."""
+        column = self._labels.get(key, lambda: (node.labels.get(key) for node in self._nodes))
+        return column.values(rows)
+
+    def has_image(self, name: str, rows: Rows | None = None) -> BoolArray:
+        """Which nodes have an image of exactly this name."""
+        state = self.images.get(name)
+        if state is None:
+            return np.zeros(len(self._nodes) if rows is None else len(rows), dtype=np.bool_)
+        column = self._image_presence.get(
+            name, lambda: (node.name in state.node_names for node in self._nodes)
+        )
+        return column.values(rows).equal(True)  # noqa: FBT003 - the value looked for
+
+    def _append(self, node: Node) -> int:
+        row = len(self._nodes)
+        if row == self._allocatable.shape[1]:
+            self._grow_rows()
+        self._nodes.append(node)
+        self._row_of[node.name] = row
+        self.images.add(node)
+        self._taints.append(node.spec.taints)
+        for key, labels in self._labels.items():
+            labels.append(node.labels.get(key))
+        names = _image_names(node)
+        for name, presence in self._image_presence.items():
+            presence.append(name in names)
+        for placed in self._pods.get(node.name, {}).values():
+            self._count(row, placed, 1)
+        return row
+
+    def _replace(self, row: int, node: Node) -> None:
+        old, self._nodes[row] = self._nodes[row], node
+        if old.spec.taints != node.spec.taints:
+            self._taints.set(row, node.spec.taints)
+        if old.labels != node.labels:
+            for key, labels in self._labels.items():
+                labels.set(row, node.labels.get(key))
+        if old.status.images != node.status.images:
+            self.images.remove(old)
+            self.images.add(node)
+            names = _image_names(node)
+            for name, presence in self._image_presence.items():
+                presence.set(row, name in names)
+
+    def _write_allocatable(self, row: int, node: Node) -> None:
+        offered = node.status.allocatable
+        self._allocatable[:, row] = 0
+        for name, amount in amounts({name: parse_nanos(value) for name, value in offered.items()}).items():
+            # Indexed first: a new resource may replace the array.
+            index = self._index_of(name)
+            self._allocatable[index, row] = amount
+        self._pod_numbers[1, row] = ceil_units(parse_nanos(offered.get(PODS, 0)))
+
+    def _count(self, row: int, placed: PlacedPod, sign: int) -> None:
+        for name, amount in placed.requests.amounts.items():
+            index = self._index_of(name)
+            self._requested[index, row] += sign * amount
+        self._nonzero[0, row] += sign * placed.requests.nonzero_cpu
+        self._nonzero[1, row] += sign * placed.requests.nonzero_memory
+        self._pod_numbers[0, row] += sign
+
+    def _index_of(self, resource: str) -> int:
+        index = self._resource_index.setdefault(resource, len(self._resource_index))
+        if index == len(self._allocatable):
+            more = np.zeros_like(self._allocatable)
+            self._allocatable = np.concatenate([self._allocatable, more])
+            self._requested = np.concatenate([self._requested, more])
+        return index
+
+    def _grow_rows(self) -> None:
+        for name in ("_allocatable", "_requested", "_nonzero", "_pod_numbers"):
+            grid: IntArray = getattr(self, name)
+            setattr(self, name, np.concatenate([grid, np.zeros_like(grid)], axis=1))
+        self._unschedulable = np.concatenate([self._unschedulable, np.zeros_like(self._unschedulable)])
+
+    def _resource(self, grid: IntArray, resource: str, rows: Rows | None) -> IntArray:
+        index = self._resource_index.get(resource)
+        if index is None:
+            return np.zeros(len(self._nodes) if rows is None else len(rows), dtype=np.int64)
+        return self._pick(grid[index], rows)
+
+    def _pick(self, column: IntArray, rows: Rows | None) -> IntArray:
+        return column[: len(self._nodes)] if rows is None else column[rows]
+
+
+def _image_names(node: Node) -> set[str]:
+    return {name for image in node.status.images for name in image.names or ()}
