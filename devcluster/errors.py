@@ -1,0 +1,31 @@
+"""The errors of a devcluster; the text of each is one line that names the thing and what was wrong with it.
+
+DevClusterError
+├── BuildError      the programs can't be built or found
+├── StartError      a component did not start, or ended by itself
+└── RequestError    the API server answered a request with an error
+"""
+
+from __future__ import annotations
+
+__all__ = ["BuildError", "DevClusterError", "RequestError", "StartError"]
+
+
+class DevClusterError(Exception):
+    """The devcluster can't do what was asked."""
+
+
+class BuildError(DevClusterError):
+    """The control plane's programs can't be built or found."""
+
+
+class StartError(DevClusterError):
+    """A component did not start, or ended by itself later."""
+
+
+class RequestError(DevClusterError):
+    """The API server answered with a status of 400 or more."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
