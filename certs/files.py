@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import ssl
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -16,7 +17,14 @@ __all__ = ["CertificateFiles", "read_file"]
 
 _log = logging.getLogger("custom_scheduler.certs")
 
-_Stamp = tuple[tuple[int, int, int, int], ...]
+
+@dataclass(frozen=True, kw_only=True)
+class _Content:
+    """What stood in the files at one moment."""
+
+    certificate_pem: bytes
+    key_pem: bytes = field(repr=False)
+    client_ca_pem: bytes | None
 
 
 class CertificateFiles:
@@ -39,7 +47,7 @@ class CertificateFiles:
         self._key = key
         self._client_ca = client_ca
         self._clock = clock
-        self._stamp, self.context, self.expires_at = self._load()
+        self._load(self._read())
         self.fault = ""
 
     def poll(self) -> bool:
@@ -49,25 +57,33 @@ class CertificateFiles:
         logged once.
         """
         try:
-            if not self.fault and self._stat() == self._stamp:
-                return False
-            self._stamp, self.context, self.expires_at = self._load()
+            # Compared by content: a link may point elsewhere (a Secret's volume), and a file may be written
+            # twice within one tick of its file system's clock.
+            content = self._read()
+            changed = content != self._served
+            if changed:
+                self._load(content)
         except CertificateError as error:
             if str(error) != self.fault:
                 _log.error("%s; serving the previous pair", error)
             self.fault = str(error)
             return False
         self.fault = ""
-        _log.info("certificate reloaded from %s", self._certificate)
-        return True
+        if changed:
+            _log.info("certificate reloaded from %s", self._certificate)
+        return changed
 
-    def _load(self) -> tuple[_Stamp, ssl.SSLContext, datetime]:
-        # Looked at before it is read: a change in between is seen by the next poll.
-        stamp = self._stat()
-        certificate_pem, key_pem = read_file(self._certificate), read_file(self._key)
+    def _read(self) -> _Content:
+        return _Content(
+            certificate_pem=read_file(self._certificate),
+            key_pem=read_file(self._key),
+            client_ca_pem=read_file(self._client_ca) if self._client_ca else None,
+        )
+
+    def _load(self, content: _Content) -> None:
         pair = parse_pair(
-            certificate_pem,
-            key_pem,
+            content.certificate_pem,
+            content.key_pem,
             certificate_name=f"certificate {self._certificate}",
             key_name=f"key {self._key}",
         )
@@ -77,21 +93,11 @@ class CertificateFiles:
             name=f"certificate {self._certificate}",
             next_step=f"renew it, together with its key {self._key}",
         )
-        client_ca_pem = read_file(self._client_ca) if self._client_ca else None
-        context = server_context(certificate_pem, key_pem, client_ca_pem=client_ca_pem)
-        return stamp, context, pair.certificate.not_valid_after_utc
-
-    def _stat(self) -> _Stamp:
-        return tuple(_stamp(path) for path in (self._certificate, self._key, self._client_ca) if path)
-
-
-def _stamp(path: Path) -> tuple[int, int, int, int]:
-    # Follows links, as a Secret's volume is renewed by pointing its `..data` link at another folder.
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise _unreadable(path, error) from None
-    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+        self.context = server_context(
+            content.certificate_pem, content.key_pem, client_ca_pem=content.client_ca_pem
+        )
+        self.expires_at = pair.certificate.not_valid_after_utc
+        self._served = content
 
 
 def read_file(path: Path) -> bytes:
@@ -99,10 +105,6 @@ def read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise _unreadable(path, error) from None
-
-
-def _unreadable(path: Path, error: OSError) -> UnreadableFile:
-    return UnreadableFile(
-        f"{path} can't be read ({error.strerror}): put the PEM file there and let this user read it"
-    )
+        raise UnreadableFile(
+            f"{path} can't be read ({error.strerror}): put the PEM file there and let this user read it"
+        ) from None

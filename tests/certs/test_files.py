@@ -155,6 +155,19 @@ def test_files_that_went_bad_leave_the_previous_pair_served(
     assert str(folder.certificate) in files.fault
 
 
+def test_the_previous_pair_put_back_clears_the_fault(folder: Folder, authority: Authority) -> None:
+    leaf = leaf_of(authority)
+    folder.put_leaf(leaf)
+    files = CertificateFiles(folder.certificate, folder.key)
+    folder.put(b"garbage", b"garbage")
+    files.poll()
+    folder.put_leaf(leaf)
+
+    assert not files.poll()
+
+    assert files.fault == ""
+
+
 def test_a_fault_is_logged_once_however_often_it_is_polled(
     folder: Folder, authority: Authority, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -186,7 +186,7 @@ class ContestedStore(MemoryStore):
 
     def read(self) -> MemorySecret | None:
         secret = super().read()
-        self._write({"ca.crt": b"garbage"})
+        self.put({"ca.crt": b"garbage"})
         return secret
 
 

@@ -1,0 +1,272 @@
+"""The certificate that a worker serves: from files that others renew, or signed here by our own CA."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from certs.authority import Authority
+from certs.clock import Clock, utc_now
+from certs.context import server_context
+from certs.errors import CertificateError
+from certs.files import CertificateFiles, read_file
+from certs.leaf import Leaf, sign_leaf
+from certs.store import SecretStore, ensure_authority
+from webhook.errors import ClusterError, ConfigurationError
+from webhook.kube.backoff import Backoff
+from webhook.observe.certificate_metrics import EXPIRY
+from webhook.server.periodic import PeriodicThread
+from webhook.server.registration import Registration
+
+__all__ = ["FileCertificates", "SelfSignedCertificates", "obtain_authority"]
+
+PRODUCT = "custom-scheduler"
+
+OBTAIN_SECONDS = 30.0
+"""How long a start waits for the CA's Secret."""
+
+FILE_POLL_SECONDS = 5.0
+
+LOOK_SECONDS = 60.0
+"""How often the Secret and the clock are looked at when nothing has told of a change."""
+
+QUIET_SECONDS = 0.5
+"""How long further changes are gathered before a look; bounds what a fight over caBundle can cost."""
+
+log = logging.getLogger("custom_scheduler.certificates")
+
+
+def obtain_authority(
+    store: SecretStore,
+    *,
+    clock: Clock = utc_now,
+    monotonic: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+) -> Authority:
+    """Return the CA of the Secret, after making it where there was none; for a start, before any fork.
+
+    Tries again for 30 s while the API server can't be reached or refuses, then raises ConfigurationError.
+    """
+    deadline = monotonic() + OBTAIN_SECONDS
+    backoff = Backoff(first=0.25, longest=2.0)
+    told = ""
+    while True:
+        try:
+            return ensure_authority(store, PRODUCT, clock=clock)
+        except (ClusterError, CertificateError) as error:
+            if monotonic() >= deadline:
+                raise ConfigurationError(
+                    f"no certificate authority after {OBTAIN_SECONDS:g} s: {error}; "
+                    "to serve without a cluster, give --tls-cert and --tls-key"
+                ) from error
+            if str(error) != told:
+                told = str(error)
+                log.warning("waiting for the certificate authority: %s", told)
+            sleep(backoff.after(error))
+
+
+class FileCertificates:
+    """Serves a pair from files, and follows them as others renew it. Never writes caBundle."""
+
+    def __init__(
+        self,
+        certificate: Path,
+        key: Path,
+        *,
+        client_ca: Path | None = None,
+        clock: Clock = utc_now,
+        poll_seconds: float = FILE_POLL_SECONDS,
+    ) -> None:
+        """Load the pair; raises ConfigurationError if it can't be served."""
+        try:
+            self._files = CertificateFiles(certificate, key, client_ca=client_ca, clock=clock)
+        except CertificateError as error:
+            raise ConfigurationError(str(error)) from error
+        self._clock = clock
+        self._thread = PeriodicThread("certificate-files", self.poll, seconds=poll_seconds)
+
+    def start(self) -> None:
+        """Begin to follow the files; after the fork, as threads don't survive one."""
+        self._tell()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End what `start` began."""
+        self._thread.stop()
+
+    def context(self) -> ssl.SSLContext:
+        """Return the context that new handshakes use."""
+        return self._files.context
+
+    def not_ready(self) -> list[str]:
+        """Return why API servers would refuse what is served."""
+        return _expired(self._files.expires_at, self._clock(), self._files.fault)
+
+    def poll(self) -> None:
+        """Look at the files once, and serve them if they changed and can be."""
+        if self._files.poll():
+            self._tell()
+
+    def _tell(self) -> None:
+        EXPIRY.labels("leaf").set(self._files.expires_at.timestamp())
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Served:
+    leaf: Leaf
+    authority: Authority
+    client_ca_pem: bytes | None
+    context: ssl.SSLContext
+
+
+class SelfSignedCertificates:
+    """Serves a leaf signed in memory by the CA in the Secret, and keeps that CA in caBundle.
+
+    Each look brings four things in line, in this order: the CA with the Secret, the leaf with the hosts of the
+    configurations, the configurations with the CA, the leaf with the clock. The last needs no API server. A look
+    follows each change that `watch` tells of; `watch(changed)` runs for as long as its context is entered.
+    """
+
+    def __init__(
+        self,
+        authority: Authority,
+        *,
+        hosts: frozenset[str],
+        store: SecretStore,
+        registrations: Sequence[Registration],
+        watch: Callable[[Callable[[], None]], AbstractContextManager[object]],
+        client_ca: Path | None = None,
+        clock: Clock = utc_now,
+        quiet_seconds: float = QUIET_SECONDS,
+    ) -> None:
+        """Sign the first leaf; raises ConfigurationError if the CA or the client CA can't be used."""
+        self._authority = authority
+        self._hosts = self._service_hosts = hosts
+        self._store = store
+        self._registrations = registrations
+        self._watch = watch
+        self._client_ca = client_ca
+        self._clock = clock
+        self._quiet_seconds = quiet_seconds
+        self._backoff = Backoff()
+        self._fault = ""
+        self._changed = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="certificates", daemon=True)
+        try:
+            self._served = self._sign(self._read_client_ca())
+        except CertificateError as error:
+            raise ConfigurationError(str(error)) from error
+
+    def start(self) -> None:
+        """Begin to look; after the fork, as threads don't survive one."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End what `start` began, and wait until a look under way is over."""
+        self._stopping.set()
+        self._changed.set()
+        self._thread.join()
+
+    def context(self) -> ssl.SSLContext:
+        """Return the context that new handshakes use."""
+        return self._served.context
+
+    def not_ready(self) -> list[str]:
+        """Return why API servers would refuse what is served: no CA of ours, or one whose time is over."""
+        unregistered = [registration.fault for registration in self._registrations if registration.fault]
+        expires_at = self._served.leaf.certificate.not_valid_after_utc
+        return unregistered + _expired(expires_at, self._clock(), self._fault)
+
+    def look(self) -> float:
+        """Bring everything in line once, and return the seconds after which to look again."""
+        faults = [error for step in (self._follow_cluster, self._renew) if (error := _failure_of(step))]
+        self._tell()
+        fault = str(faults[0]) if faults else ""
+        if fault and fault != self._fault:
+            log.error("certificates can't be brought in line: %s", fault)
+        if self._fault and not fault:
+            log.info("certificates are in line again")
+        self._fault = fault
+        if faults:
+            return self._backoff.after(faults[0])
+        self._backoff.reset()
+        return LOOK_SECONDS
+
+    def _follow_cluster(self) -> None:
+        # The Secret comes first: two replicas that hold different CAs must not each write their own for ever.
+        self._authority = ensure_authority(self._store, PRODUCT, clock=self._clock, held=self._authority)
+        found = [registration.read() for registration in self._registrations]
+        self._hosts = self._service_hosts.union(*found)
+        self._renew()
+        # One configuration that can't be written doesn't keep the others from getting their CA.
+        failures = [
+            _failure_of(partial(each.publish, self._authority.bundle)) for each in self._registrations
+        ]
+        for failure in filter(None, failures):
+            raise failure
+
+    def _renew(self) -> None:
+        served = self._served
+        client_ca_pem = self._read_client_ca()
+        # A host that is gone is dropped at the next renewal: a configuration that is deleted and applied again
+        # must not find a certificate without its host.
+        if (
+            served.leaf.is_due(self._clock())
+            or served.authority.certificate != self._authority.certificate
+            or not self._hosts <= served.leaf.hosts
+            or client_ca_pem != served.client_ca_pem
+        ):
+            self._served = self._sign(client_ca_pem)
+
+    def _sign(self, client_ca_pem: bytes | None) -> _Served:
+        leaf = sign_leaf(self._authority, self._hosts, self._clock())
+        context = server_context(leaf.certificate_pem, leaf.key_pem, client_ca_pem=client_ca_pem)
+        log.info(
+            "certificate signed",
+            extra={"expires": leaf.certificate.not_valid_after_utc.isoformat(), "hosts": sorted(leaf.hosts)},
+        )
+        return _Served(leaf=leaf, authority=self._authority, client_ca_pem=client_ca_pem, context=context)
+
+    def _read_client_ca(self) -> bytes | None:
+        return read_file(self._client_ca) if self._client_ca else None
+
+    def _tell(self) -> None:
+        EXPIRY.labels("ca").set(self._served.authority.certificate.not_valid_after_utc.timestamp())
+        EXPIRY.labels("leaf").set(self._served.leaf.certificate.not_valid_after_utc.timestamp())
+
+    def _run(self) -> None:
+        with self._watch(self._changed.set):
+            while not self._stopping.is_set():
+                self._changed.clear()
+                try:
+                    pause = self.look()
+                except Exception:
+                    log.exception("looking after the certificates failed; trying again in %g s", LOOK_SECONDS)
+                    pause = LOOK_SECONDS
+                self._changed.wait(pause)
+                self._stopping.wait(self._quiet_seconds)
+
+
+def _failure_of(step: Callable[[], None]) -> Exception | None:
+    try:
+        step()
+    except (ClusterError, CertificateError) as error:
+        return error
+    return None
+
+
+def _expired(expires_at: datetime, now: datetime, fault: str) -> list[str]:
+    if now < expires_at:
+        return []
+    return [
+        f"the certificate served expired at {expires_at:%Y-%m-%dT%H:%M:%SZ}: {fault or 'none newer came'}"
+    ]
