@@ -113,9 +113,11 @@ class FakeApi:
         self.connections = 0
 
     def client(self, **options: Any) -> KubeClient:
-        pool = HTTPSConnectionPool("127.0.0.1", self.port, ssl_context=client_context(), maxsize=32)
+        trust = client_context()
         options = {"authorization": lambda: "Bearer sesame", "user_agent": "test/1", **options}
-        client = KubeClient(pool, **options)
+        client = KubeClient(
+            lambda: HTTPSConnectionPool("127.0.0.1", self.port, ssl_context=trust, maxsize=32), **options
+        )
         self._clients.append(client)
         return client
 

@@ -22,8 +22,12 @@ def closed_port() -> int:
 
 
 def client_for(port: int, context: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> KubeClient:
-    pool = HTTPSConnectionPool(host, port, ssl_context=context or client_context())
-    return KubeClient(pool, authorization=lambda: None, user_agent="test/1")
+    trust = context or client_context()
+    return KubeClient(
+        lambda: HTTPSConnectionPool(host, port, ssl_context=trust),
+        authorization=lambda: None,
+        user_agent="test/1",
+    )
 
 
 def open_files() -> int:
@@ -235,10 +239,9 @@ def test_a_stream_that_breaks_says_so_after_its_whole_lines() -> None:
         exchange.cut()
 
     with FakeApi(stream) as api, api.client().stream("/w", read_timeout=5) as lines:
-        rest = iter(lines)
-        assert next(rest) == b"whole"
+        assert next(lines) == b"whole"
         with pytest.raises(Unreachable):
-            next(rest)
+            next(lines)
 
 
 def test_a_silent_stream_ends_at_its_read_timeout() -> None:
@@ -266,19 +269,31 @@ def test_a_refused_stream_raises_before_any_line() -> None:
 
 
 @pytest.mark.parametrize("headers", [b"", b"Connection: close\r\n"])
-def test_a_stream_can_be_aborted_while_it_waits(headers: bytes) -> None:
+def test_closing_the_client_ends_a_stream_that_waits(headers: bytes) -> None:
     def stream(exchange: Exchange) -> None:
         exchange.raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n" + headers + b"\r\n")
         exchange.chunk(b"one\n")
         exchange.hang()
 
-    with FakeApi(stream) as api, api.client().stream("/w", read_timeout=60) as lines:
-        got = []
-        for line in lines:
-            got.append(line)
-            threading.Timer(0.05, lines.abort).start()
+    with FakeApi(stream) as api:
+        client = api.client()
+        with client.stream("/w", read_timeout=60) as lines:
+            assert next(lines) == b"one"
+            threading.Timer(0.05, client.close).start()
+            with pytest.raises(Unreachable):
+                next(lines)
 
-    assert got == [b"one"]
+
+def test_a_client_apart_is_closed_apart() -> None:
+    with FakeApi(ok) as api:
+        client = api.client()
+        client.apart().close()
+        client.request("GET", "/version")
+
+        other = client.apart()
+        client.close()
+        other.request("GET", "/version")
+        other.close()
 
 
 def test_streams_leave_no_connection_behind() -> None:
@@ -292,7 +307,7 @@ def test_streams_leave_no_connection_behind() -> None:
         before = open_files()
         for _ in range(20):
             with client.stream("/w", read_timeout=5) as lines:
-                assert next(iter(lines)) == b"one"
+                assert next(lines) == b"one"
         api.wait_for(lambda exchanges: len(exchanges) == 20)
 
         # Both ends are in this process: the server's close with ours, a moment later.

@@ -62,7 +62,7 @@ def connect(
         server = _https(configuration, source)
         trust = _trust(configuration, source)
     return KubeClient(
-        _pool(configuration, server, trust, source),
+        lambda: _pool(configuration, server, trust, source),
         authorization=_Credentials(configuration, server),
         user_agent=user_agent(),
         base_path=server.path or "",

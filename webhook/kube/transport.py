@@ -15,7 +15,7 @@ from webhook.errors import ApiError, Unreachable
 from webhook.kube.connection import AbortableConnection, OpenConnections, explain
 from webhook.kube.meta import ListMeta, Status
 
-__all__ = ["CONNECT_SECONDS", "REQUEST_SECONDS", "KubeClient", "Lines", "Query", "ThrottledError"]
+__all__ = ["CONNECT_SECONDS", "REQUEST_SECONDS", "KubeClient", "Query", "ThrottledError"]
 
 CONNECT_SECONDS = 3.0
 REQUEST_SECONDS = 10.0
@@ -36,65 +36,39 @@ class ThrottledError(ApiError):
         self.retry_after = retry_after
 
 
-class Lines:
-    """The lines of a streamed answer, without their ends; a line that the stream cuts off is dropped.
-
-    Iterating raises Unreachable when the stream breaks or stays silent for longer than its read timeout.
-    """
-
-    def __init__(self, response: BaseHTTPResponse, unreachable: Callable[[Exception], Unreachable]) -> None:
-        self._response = response
-        self._unreachable = unreachable
-        self._aborted = False
-
-    def __iter__(self) -> Iterator[bytes]:
-        rest = b""
-        while not self._aborted:
-            try:
-                chunk = self._response.read1(_CHUNK)
-            except (HTTPError, OSError) as error:
-                if self._aborted:
-                    return
-                raise self._unreachable(error) from error
-            if not chunk:
-                return
-            *complete, rest = (rest + chunk).split(b"\n")
-            for line in complete:
-                if self._aborted:
-                    return
-                yield line
-
-    def abort(self) -> None:
-        """End the iteration from another thread, also while it waits for the server."""
-        self._aborted = True
-        connection = self._response.connection
-        if isinstance(connection, AbortableConnection):
-            connection.abort()
-
-
 class KubeClient:
     """Requests to one API server, from any thread.
 
-    `pool` holds its address and TLS trust, `authorization` gives each request's Authorization header (None:
-    no such header) and `base_path` is what the server's URL has after its host.
+    `new_pool` makes a pool that holds its address and TLS trust, `authorization` gives each request's
+    Authorization header (None: no such header), `base_path` is what the server's URL has after its host.
     """
 
     def __init__(
         self,
-        pool: HTTPSConnectionPool,
+        new_pool: Callable[[], HTTPSConnectionPool],
         *,
         authorization: Callable[[], str | None],
         user_agent: str,
         base_path: str = "",
     ) -> None:
         self._opened = OpenConnections()
-        pool.ConnectionCls = AbortableConnection
-        pool.conn_kw["opened"] = self._opened
-        self._pool = pool
+        self._new_pool = new_pool
+        self._pool = new_pool()
+        self._pool.ConnectionCls = AbortableConnection
+        self._pool.conn_kw["opened"] = self._opened
         self._authorization = authorization
         self._user_agent = user_agent
         self._base_path = base_path.rstrip("/")
-        self.host = f"{pool.host}:{pool.port or 443}"
+        self.host = f"{self._pool.host}:{self._pool.port or 443}"
+
+    def apart(self) -> KubeClient:
+        """Return a client for the same server with connections of its own: closing it ends only those."""
+        return KubeClient(
+            self._new_pool,
+            authorization=self._authorization,
+            user_agent=self._user_agent,
+            base_path=self._base_path,
+        )
 
     def request(
         self,
@@ -144,10 +118,11 @@ class KubeClient:
                 return
 
     @contextmanager
-    def stream(self, path: str, *, query: Query = (), read_timeout: float) -> Iterator[Lines]:
-        """Open a streamed answer; raises as `request` does, and its lines Unreachable.
+    def stream(self, path: str, *, query: Query = (), read_timeout: float) -> Iterator[Iterator[bytes]]:
+        """Open a streamed answer and give its lines; a last line without its end is dropped.
 
-        The head of the answer has `REQUEST_SECONDS`; after it, `read_timeout` bounds each silence.
+        Raises as `request` does; the lines raise Unreachable when the stream breaks. The head of the answer has
+        `REQUEST_SECONDS`; after it, `read_timeout` bounds each silence.
         """
         response = self._send("GET", path, query, None, "application/json", REQUEST_SECONDS)
         try:
@@ -155,7 +130,7 @@ class KubeClient:
                 raise self._refusal(response, self._body(response, REQUEST_SECONDS), "GET", path)
             if isinstance(response.connection, AbortableConnection):
                 response.connection.allow_silence(read_timeout)
-            yield Lines(response, self._unreachable)
+            yield self._lines(response)
         finally:
             # A stream that is left half read can't carry another request.
             response.close()
@@ -190,6 +165,18 @@ class KubeClient:
             )
         except (HTTPError, OSError) as error:
             raise self._unreachable(error) from error
+
+    def _lines(self, response: BaseHTTPResponse) -> Iterator[bytes]:
+        rest = b""
+        while True:
+            try:
+                chunk = response.read1(_CHUNK)
+            except (HTTPError, OSError) as error:
+                raise self._unreachable(error) from error
+            if not chunk:
+                return
+            *complete, rest = (rest + chunk).split(b"\n")
+            yield from complete
 
     def _body(self, response: BaseHTTPResponse, seconds: float) -> bytes:
         """Read the whole body and give the connection back; a server that drips is given up in time."""

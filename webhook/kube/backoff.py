@@ -1,0 +1,36 @@
+"""How long to wait before asking an API server in trouble again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from webhook.kube.transport import ThrottledError
+
+__all__ = ["Backoff"]
+
+
+class Backoff:
+    """Waits that double from `first` to `longest` seconds, each stretched by up to as much again at random.
+
+    The same numbers as client-go's reflector, whose jitter keeps a fleet from coming back in one moment.
+    """
+
+    def __init__(
+        self, *, first: float = 0.8, longest: float = 30.0, rng: Callable[[], float] = random.random
+    ) -> None:
+        self._first = first
+        self._longest = longest
+        self._rng = rng
+        self._failures = 0
+
+    def after(self, error: Exception | None = None) -> float:
+        """Return the seconds to wait after one more failure, at least as long as the server asks for."""
+        base = min(self._longest, self._first * 2.0**self._failures)
+        self._failures += base < self._longest
+        asked = error.retry_after if isinstance(error, ThrottledError) else None
+        return max(base * (1 + self._rng()), asked or 0.0)
+
+    def reset(self) -> None:
+        """Begin again with the shortest wait: something worked."""
+        self._failures = 0
