@@ -1,0 +1,25 @@
+"""Phrases that several denials share."""
+
+from __future__ import annotations
+
+import json
+
+from webhook.admission.review import Review
+
+__all__ = ["manifest", "shown"]
+
+_SHOWN_LENGTH = 63  # a label's longest value; what is longer is no value and only has to be recognised
+
+
+def shown(value: str) -> str:
+    """A value from the request in quotes, escaped, and cut where it is too long to be one."""
+    if len(value) > _SHOWN_LENGTH:
+        value = f"{value[:_SHOWN_LENGTH]}…"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def manifest(review: Review) -> str:
+    """Where the developer changes the pod under review: its own manifest, or the template it was made from."""
+    if owner := review.subject.controller:
+        return f"the pod template behind {owner.kind} {owner.name}"
+    return "the pod's manifest"
