@@ -1,0 +1,102 @@
+"""The server under test, as a process of its own: `python -m tests.serving.program SCENARIO`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import ssl
+import sys
+import threading
+from typing import Literal
+
+import msgspec
+from flask import Flask, request
+from gunicorn.workers.gthread import ThreadWorker
+
+from webhook.errors import ConfigurationError, CustomSchedulerError
+from webhook.serving import Draining, ServingOptions, serve
+from webhook.serving.application import Application
+
+log = logging.getLogger("program")
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be served, and how."""
+
+    options: ServingOptions
+    pairs: list[str]
+    """PEM files, each a key and its chain; POST /swap goes on to the next."""
+    worker: Literal["ours", "stock"] = "ours"
+    fault: Literal["", "refuses to be made", "refuses to start", "crashes at start", "waits at start"] = ""
+    reasons: list[str] = []
+    """What not_ready says."""
+
+
+class EchoService:
+    """Answers with what it got, and tells of itself in the log."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._pairs = iter(scenario.pairs)
+        self._context = self._next_context()
+        self.app = app = Flask("echo")
+        app.config["MAX_CONTENT_LENGTH"] = 8 << 20
+        app.add_url_rule("/", "ok", lambda: "ok")
+        app.add_url_rule("/pid", "pid", lambda: str(os.getpid()))
+        app.add_url_rule("/echo", "echo", lambda: str(len(request.get_data())), methods=["POST"])
+        app.add_url_rule("/swap", "swap", self._swap, methods=["POST"])
+        if scenario.fault == "refuses to be made":
+            raise ConfigurationError("the pear is not ripe: wait a week")
+
+    def _next_context(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(next(self._pairs))
+        return context
+
+    def _swap(self) -> str:
+        self._context = self._next_context()
+        return "swapped"
+
+    def ssl_context(self) -> ssl.SSLContext:
+        return self._context
+
+    def start(self) -> None:
+        log.info("service started")
+        if self._scenario.fault == "refuses to start":
+            raise CustomSchedulerError("the apple is gone: buy one")
+        if self._scenario.fault == "crashes at start":
+            raise ZeroDivisionError("a bug")
+        if self._scenario.fault == "waits at start":
+            threading.Event().wait()
+
+    def stop(self) -> None:
+        log.info("service stopped")
+
+    def not_ready(self) -> list[str]:
+        return self._scenario.reasons
+
+    def metrics(self) -> bytes:
+        return f"served_by {os.getpid()}\n".encode()
+
+
+def main() -> int:
+    """Serve the scenario; what a person would be told goes to standard output."""
+    logging.basicConfig(stream=sys.stderr, level=logging.DEBUG, format="%(levelname)s %(name)s: %(message)s")
+    scenario = msgspec.json.decode(sys.argv[1], type=Scenario)
+    if scenario.worker == "stock":
+        Application.worker_class = ThreadWorker
+
+    def make_service(draining: Draining) -> EchoService:
+        return EchoService(scenario)
+
+    try:
+        return serve(scenario.options, make_service, on_worker_exit=lambda pid: log.info("worker %d ended", pid))
+    except CustomSchedulerError as error:
+        print(error)
+        return 2
+    finally:
+        log.info("back in main")  # by the master alone
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+"""One client's connection: what it has sent so far, and by when it has to have sent the rest."""
+
+from __future__ import annotations
+
+import math
+import socket
+import ssl
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from gunicorn.http import get_parser
+from gunicorn.sock import ssl_wrap_socket
+from gunicorn.workers.gthread import TConn
+
+from webhook.serving.config import Config
+
+if TYPE_CHECKING:
+    from gunicorn.http.unreader import Unreader
+
+__all__ = ["Connection"]
+
+_TLS_RECORD_BYTES = 16384
+_END_OF_HEAD = b"\r\n\r\n"
+# A longer head goes to gunicorn's parser as it is, which has limits for each part of it.
+_MAX_HEAD_BYTES = 64 * 1024
+
+# The same answer as Go's net/http gives, for the person whose probe or scraper names the wrong scheme.
+_PLAIN_HTTP_ANSWER = (
+    b"HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
+    b"This port speaks HTTPS.\n"
+)
+
+
+class Connection(TConn):
+    """A TConn that never waits: handshake and request head arrive piece by piece, without a thread.
+
+    `deadline` (monotonic seconds) is when the client has to be through with what it began: its handshake, a
+    request up to the end of the answer, or the closing. It is infinite while the client owes nothing.
+    """
+
+    cfg: Config
+
+    def __init__(self, cfg: Config, sock: socket.socket, client: str, server: str) -> None:
+        super().__init__(cfg, sock, client, server)
+        self.in_thread = False
+        self.deadline = math.inf
+        self.grant(cfg.request_deadline_seconds)
+
+    def grant(self, seconds: float) -> None:
+        """Set the deadline this far from now."""
+        self.deadline = time.monotonic() + seconds
+
+    @property
+    def idle(self) -> bool:
+        """Whether the client has nothing half done."""
+        return self.deadline == math.inf
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether our side has been closed already, as gunicorn does in some errors."""
+        return self.sock.fileno() == -1
+
+    def receive(self) -> bool:
+        """Take in what has arrived, without waiting; return whether a request's whole head is there.
+
+        Raises OSError (ssl.SSLError is one) where the client has gone or does not speak TLS.
+        """
+        self.sock.settimeout(0)
+        try:
+            if not self.initialized:
+                self._shake_hands()
+                self.deadline = math.inf
+            return self._receive_head()
+        except ssl.SSLWantReadError:
+            return False
+
+    def _shake_hands(self) -> None:
+        if not isinstance(self.sock, ssl.SSLSocket):
+            self.sock = ssl_wrap_socket(self.sock, self.cfg)
+        try:
+            self.sock.do_handshake()
+        except ssl.SSLError as error:
+            if error.reason == "HTTP_REQUEST":
+                socket.socket.send(self.sock, _PLAIN_HTTP_ANSWER)
+            raise
+        self.parser = parser = get_parser(self.cfg, self.sock, self.client)
+        self._unreader: Unreader = parser.unreader
+        self.initialized = True  # so that TConn.init does no handshake of its own
+
+    def _receive_head(self) -> bool:
+        head = bytearray(self._unreader.take_buffered())
+        try:
+            while _END_OF_HEAD not in head and len(head) < _MAX_HEAD_BYTES:
+                data = self.sock.recv(_TLS_RECORD_BYTES)
+                if not data:
+                    raise ConnectionAbortedError("closed by the client")
+                head += data
+        finally:
+            if head and self.idle:
+                self.grant(self.cfg.request_deadline_seconds)
+            self._unreader.unread(head)
+        return True
+
+    def rest(self) -> None:
+        """Be idle after an answer, ready for the next request.
+
+        What OpenSSL has decrypted already would never make the socket readable, so it is moved to where
+        gunicorn looks for a request that came early.
+        """
+        self.deadline = math.inf
+        if isinstance(self.sock, ssl.SSLSocket) and (waiting := self.sock.pending()):
+            self._unreader.unread(self._unreader.take_buffered() + self.sock.recv(waiting))
+
+    def end_sending(self) -> None:
+        """Say that nothing more will come: TLS close_notify, then FIN. Does not wait for the client's own."""
+        self.sock.settimeout(0)
+        with suppress(OSError, ValueError):  # ValueError: the handshake did not even begin
+            if isinstance(self.sock, ssl.SSLSocket):
+                self.sock.unwrap()
+        with suppress(OSError):
+            socket.socket.shutdown(self.sock, socket.SHUT_WR)
+
+    def client_is_done(self) -> bool:
+        """Throw away what the client still sends; return whether it has closed its side."""
+        try:
+            return not socket.socket.recv(self.sock, 65536)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    def cut(self) -> None:
+        """End the connection under the thread that waits for it, which then sees it broken.
+
+        Not SSLSocket.shutdown, which would take the TLS state away from under that thread.
+        """
+        with suppress(OSError):
+            socket.socket.shutdown(self.sock, socket.SHUT_RDWR)

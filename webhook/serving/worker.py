@@ -1,0 +1,167 @@
+"""gunicorn's thread worker, fit for TLS clients that are slow, silent or don't hang up.
+
+Four defects of gunicorn 27's `gthread` are mended here (docs/notes/thread-worker.md):
+
+A. A connection that has finished its handshake and sends nothing holds a thread. Go's HTTP client, and so the
+   API server, opens such connections whenever several calls start at once.
+B. Handshake, head and body have no deadline.
+C. Closing waits up to 2 s for the client to close too, in the main loop: everyone waits.
+D. One connection as in A makes the stop last as long as it may, and end with SIGKILL.
+
+The main loop never waits for a client: it only holds those that owe us something, each with a deadline. A
+thread is taken when something has arrived, and kept only by a request whose head is complete.
+"""
+
+from __future__ import annotations
+
+import math
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from gunicorn.workers.gthread import ThreadWorker
+
+from webhook.serving.config import Config
+from webhook.serving.connection import Connection
+
+__all__ = ["TlsThreadWorker"]
+
+# Private or undocumented in gunicorn, and relied on here, hence the pin to 27 in setup.cfg:
+#   ThreadWorker: poller, nr_conns, accept, enqueue_req, handle, finish_request, murder_pending, _cap_keepalive
+#   TConn: sock, client, parser, initialized, and that init() does nothing once initialized is set
+#   Unreader: take_buffered, unread
+
+# How long a client may take to close its side after we closed ours; until then what it sends is thrown away, as
+# a reset could destroy the answer on its way (RFC 9112 section 9.6).
+_CLOSING_SECONDS = 2.0
+
+# How often deadlines are looked at, at most. The main loop runs at least once a second.
+_SWEEP_SECONDS = 0.25
+
+
+class TlsThreadWorker(ThreadWorker):
+    """The thread worker with defects A to D mended."""
+
+    cfg: Config
+
+    def init_process(self) -> None:
+        """Run the worker until it is told to stop."""
+        self._owing: set[Connection] = set()  # all that are not idle; touched by the main loop alone
+        self._next_sweep = -math.inf
+        super().init_process()
+
+    def init_signals(self) -> None:
+        """Leave Ctrl-C, which a terminal sends to every process, to the master."""
+        super().init_signals()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def accept(self, listener: socket.socket) -> None:
+        """Accept one connection; it gets a thread when its first bytes are there."""
+        self._accept(listener)
+
+    def _accept(self, listener: socket.socket) -> bool:
+        try:
+            sock, client = listener.accept()
+        except BlockingIOError:
+            return False  # another worker was faster
+        except OSError as error:
+            # Linux passes the new socket's network errors on here (accept(2)); none concerns the listener.
+            self.log.warning("could not accept a connection: %s", error)
+            return False
+        self.nr_conns += 1
+        conn = Connection(self.cfg, sock, client, listener.getsockname())
+        self._owing.add(conn)
+        self._watch(conn, self._on_readable)
+        return True
+
+    def _watch(self, conn: Connection, callback: Callable[[Connection], None]) -> None:
+        self.poller.register(conn.sock, selectors.EVENT_READ, lambda _: callback(conn))
+
+    def _on_readable(self, conn: Connection) -> None:
+        self.poller.unregister(conn.sock)
+        self.enqueue_req(conn)
+
+    def enqueue_req(self, conn: Connection) -> None:  # type: ignore[override]  # there are no others
+        """Give the connection a thread."""
+        conn.in_thread = True
+        self._owing.add(conn)
+        super().enqueue_req(conn)
+
+    def handle(self, conn: Connection) -> bool:  # type: ignore[override]  # there are no others
+        """Take in what has arrived and answer a request that is complete; return whether to keep the connection.
+
+        Runs in a thread of the pool.
+        """
+        try:
+            if not conn.receive():
+                return True
+        except OSError as error:
+            self.log.debug("lost the connection from %s: %s", conn.client, error)
+            return False
+        if not super().handle(conn):
+            return False
+        conn.rest()
+        return True
+
+    def finish_request(self, conn: Connection, fs: Future[bool]) -> None:  # type: ignore[override]  # as above
+        """Decide what becomes of a connection that comes back from its thread. Runs in the main loop."""
+        conn.in_thread = False
+        if (error := fs.exception()) is not None:
+            self.log.error("could not serve %s", conn.client, exc_info=error)
+        if error is not None or not fs.result():
+            self._part_from(conn)
+        elif conn.idle:
+            self._owing.discard(conn)
+            super().finish_request(conn, fs)
+        else:
+            self._watch(conn, self._on_readable)
+
+    def _part_from(self, conn: Connection) -> None:
+        """Close our side now, and the connection once the client has closed its own, or after a while."""
+        if conn.is_closed:
+            self._close(conn)
+            return
+        conn.end_sending()
+        conn.grant(_CLOSING_SECONDS)
+        self._watch(conn, self._on_readable_while_closing)
+
+    def _on_readable_while_closing(self, conn: Connection) -> None:
+        if conn.client_is_done():
+            self.poller.unregister(conn.sock)
+            self._close(conn)
+
+    def _close(self, conn: Connection) -> None:
+        self._owing.discard(conn)
+        self.nr_conns -= 1
+        conn.close()
+
+    def murder_pending(self) -> None:
+        """End the connections whose deadline has passed. gunicorn calls this in each turn of the main loop."""
+        now = time.monotonic()
+        if now < self._next_sweep:
+            return
+        self._next_sweep = now + _SWEEP_SECONDS
+        for conn in [conn for conn in self._owing if conn.deadline <= now]:
+            if conn.in_thread:
+                conn.cut()
+            else:
+                self.poller.unregister(conn.sock)
+                self._close(conn)
+
+    def _cap_keepalive(self, deadline: float) -> None:
+        """Bound what a stop waits for. gunicorn calls this once, when it begins to stop.
+
+        A client that connects from now on is refused, instead of waiting in the kernel for an answer that
+        would not come; those that the kernel has accepted before are still served.
+        """
+        super()._cap_keepalive(deadline)  # type: ignore[misc]  # not in the stubs, as it is private
+        for listener in self.sockets:
+            while self.nr_conns < self.worker_connections and self._accept(listener):
+                pass
+            listener.close()
+        for conn in self._owing:
+            if not conn.in_thread:
+                conn.deadline = min(conn.deadline, deadline)
