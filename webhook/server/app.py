@@ -101,7 +101,7 @@ def _log_denial(review: Review, verdict: Verdict) -> None:
             "uid": review.uid,
             "namespace": review.namespace,
             "object": review.display_name,
-            "user": review.username,
+            "user": review.user_info.username,
             "rule": verdict.rule,
             "denial": verdict.message,
         },

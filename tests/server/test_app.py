@@ -1,0 +1,178 @@
+"""The paths and their answers; what a decision says is tested with the decisions."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from prometheus_client import REGISTRY
+
+from webhook.policy.parse import load_policy
+from webhook.server import app as app_module
+from webhook.server.app import DECISIONS, MAX_BODY_BYTES, create_app
+
+POLICY = load_policy(
+    Path(__file__).parents[2] / "manifests/base/policy.yaml", own_namespace="custom-scheduler"
+)
+
+
+@pytest.fixture
+def client() -> FlaskClient:
+    return create_app(lambda: POLICY).test_client()
+
+
+def review(labels: dict[str, str] | None, **request: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "u-1",
+            "kind": {"group": "", "version": "v1", "kind": "Pod"},
+            "operation": "CREATE",
+            "namespace": "team-a",
+            "name": "web",
+            "userInfo": {"username": "dev"},
+            "object": {"metadata": {"name": "web", "labels": labels}, "spec": {}},
+            **request,
+        },
+    }
+
+
+def counted(webhook: str, operation: str, verdict: str) -> float:
+    labels = {"webhook": webhook, "operation": operation, "verdict": verdict}
+    return REGISTRY.get_sample_value("custom_scheduler_admission_requests_total", labels) or 0.0
+
+
+@pytest.mark.parametrize("path", DECISIONS)
+def test_every_path_echoes_the_uid_of_what_it_decides(client: FlaskClient, path: str) -> None:
+    answer = client.post(path, json=review({"custom": "web"}))
+
+    assert answer.status_code == 200
+    assert answer.mimetype == "application/json"
+    assert answer.get_json()["response"]["uid"] == "u-1"
+
+
+@pytest.mark.parametrize(
+    ("path", "labels", "allowed"),
+    [
+        ("/validate", {}, False),
+        ("/validate-admission", {}, False),
+        ("/validate/warn", {}, True),
+        ("/verify", {}, True),
+        ("/mutate", {}, True),
+        ("/mutate/namespace", {}, True),
+    ],
+)
+def test_only_the_validating_path_denies_a_missing_label(
+    client: FlaskClient, path: str, labels: dict[str, str], allowed: bool
+) -> None:
+    assert client.post(path, json=review(labels)).get_json()["response"]["allowed"] is allowed
+
+
+def test_a_namespaces_opt_in_is_known_by_the_path(client: FlaskClient) -> None:
+    by_pod = client.post("/mutate", json=review({})).get_json()["response"]
+    by_namespace = client.post("/mutate/namespace", json=review({})).get_json()["response"]
+
+    assert "patch" not in by_pod
+    assert by_namespace["patchType"] == "JSONPatch"
+
+
+def test_a_denial_is_one_log_line_with_what_an_admin_looks_for(
+    client: FlaskClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="custom_scheduler.admission"):
+        client.post("/validate", json=review({}))
+
+    (record,) = caplog.records
+    fields = vars(record)
+    assert {key: fields[key] for key in ("uid", "namespace", "object", "user", "rule")} == {
+        "uid": "u-1",
+        "namespace": "team-a",
+        "object": "web",
+        "user": "dev",
+        "rule": "spec.requiredLabels[0]",
+    }
+    assert fields["denial"].startswith("Pod must have custom label")
+
+
+def test_an_answer_is_counted_by_path_operation_and_verdict(client: FlaskClient) -> None:
+    before = counted("/validate", "CREATE", "deny")
+
+    client.post("/validate", json=review({}))
+
+    assert counted("/validate", "CREATE", "deny") == before + 1
+
+
+def test_a_body_that_is_no_review_is_counted_as_an_error(client: FlaskClient) -> None:
+    before = counted("/validate", "", "error")
+
+    answer = client.post("/validate", data=b"[", content_type="application/json")
+
+    assert answer.status_code == 400
+    assert counted("/validate", "", "error") == before + 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "path"),
+    [
+        ({"apiVersion": "admission.k8s.io/v1beta1"}, "$.apiVersion"),
+        ({"kind": "Review"}, "$.kind"),
+        ({"request": None}, "$.request"),
+    ],
+)
+def test_the_fault_of_a_review_is_named_by_its_path(
+    client: FlaskClient, fault: dict[str, Any], path: str
+) -> None:
+    answer = client.post("/validate", json={**review({}), **fault})
+
+    assert answer.status_code == 400
+    assert path in answer.text
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"])
+def test_a_wrong_method_is_405_and_says_which_is_right(client: FlaskClient, method: str) -> None:
+    answer = client.open("/validate", method=method)
+
+    assert answer.status_code == 405
+    assert answer.headers["Allow"] == "POST"
+
+
+@pytest.mark.parametrize("content_type", ["", "text/plain", "application/yaml"])
+def test_a_wrong_content_type_is_415(client: FlaskClient, content_type: str) -> None:
+    answer = client.post("/validate", data=json.dumps(review({})), content_type=content_type)
+
+    assert answer.status_code == 415
+
+
+def test_a_parameter_of_the_content_type_is_no_fault(client: FlaskClient) -> None:
+    answer = client.post(
+        "/validate", data=json.dumps(review({})), content_type="application/json; charset=utf-8"
+    )
+
+    assert answer.status_code == 200
+
+
+def test_a_body_over_the_limit_is_413_and_one_at_the_limit_is_read(client: FlaskClient) -> None:
+    at_limit = json.dumps(review({"custom": "web"})).encode().ljust(MAX_BODY_BYTES)
+
+    assert client.post("/validate", data=at_limit, content_type="application/json").status_code == 200
+    assert client.post("/validate", data=at_limit + b" ", content_type="application/json").status_code == 413
+
+
+def test_a_fault_of_ours_is_500_without_a_traceback_for_the_caller(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(app_module, "encode_response", broken)
+    with caplog.at_level(logging.ERROR):
+        answer = client.post("/validate", json=review({}))
+
+    assert answer.status_code == 500
+    assert "Traceback" not in answer.text
+    assert "RuntimeError: a fault of ours" in caplog.text
