@@ -157,8 +157,8 @@ def encode_response(review: Review, verdict: Verdict) -> bytes:
 
 
 class _Details(_Part, frozen=True, omit_defaults=True):
-    name: str
-    group: str
+    name: str = ""
+    group: str = ""
     kind: str
     causes: list[Cause]
 

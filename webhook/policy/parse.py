@@ -31,7 +31,7 @@ from webhook.policy.names import KUBE_SYSTEM
 from webhook.policy.pattern import Pattern
 from webhook.policy.syntax import (
     DNS_LABEL,
-    DNS_SUBDOMAIN,
+    DNS_NAME,
     LABEL_KEY,
     LABEL_VALUE,
     is_dns_label,
@@ -86,7 +86,7 @@ def _policy(metadata: Value, spec: Value, own_namespace: str) -> Policy:
     if "name" not in named:
         metadata.refuse_missing("name")
     policy = Policy(
-        name=named["name"].checked(is_dns_subdomain, DNS_SUBDOMAIN),
+        name=named["name"].checked(is_dns_subdomain, DNS_NAME),
         **spec.arguments(
             Policy,
             required_labels=_list_of(_required_label),
@@ -125,7 +125,7 @@ def _exempt(value: Value) -> Exempt:
 def _placement(value: Value) -> Placement:
     return value.struct(
         Placement,
-        scheduler_name=lambda entry: entry.checked(is_dns_subdomain, DNS_SUBDOMAIN),
+        scheduler_name=lambda entry: entry.checked(is_dns_subdomain, DNS_NAME),
         other_scheduler=_choice(OtherScheduler),
         node_affinity=_node_affinity,
         tolerations=_list_of(_toleration),
@@ -237,7 +237,7 @@ def _list_of(read: Callable[[Value], T]) -> Callable[[Value], tuple[T, ...]]:
 
 def _some(read: Callable[[Value], T]) -> Callable[[Value], tuple[T, ...]]:
     def read_some(value: Value) -> tuple[T, ...]:
-        return value.items(read) or value.fault("is empty; give at least one value, or leave it out")
+        return value.items(read) or value.fault("is an empty list; give at least one value, or leave it out")
 
     return read_some
 

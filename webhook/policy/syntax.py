@@ -9,7 +9,7 @@ import re
 
 __all__ = [
     "DNS_LABEL",
-    "DNS_SUBDOMAIN",
+    "DNS_NAME",
     "LABEL_KEY",
     "LABEL_VALUE",
     "is_dns_label",
@@ -22,7 +22,7 @@ __all__ = [
 LABEL_KEY = "a label key: up to 63 letters, digits, '-', '_', '.', which may follow a DNS name and '/'"
 LABEL_VALUE = "a label value: up to 63 letters, digits, '-', '_', '.', with a letter or digit at both ends"
 DNS_LABEL = "up to 63 lower-case letters, digits and '-', with a letter or digit at both ends"
-DNS_SUBDOMAIN = "up to 253 lower-case letters, digits, '-' and '.', with a letter or digit at both ends"
+DNS_NAME = "a name: up to 253 lower-case letters, digits, '-' and '.', with a letter or digit at both ends"
 
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
