@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from webhook.scheduling.columns import BoolArray
 from webhook.scheduling.messages import NO_NODES, fit_error_message
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.status import SUCCESS, Code, Reason, Status
@@ -53,7 +54,8 @@ class Rejection:
 
     def with_reason(self, index: int) -> npt.NDArray[np.intp]:
         """The rows for which `reasons[index]` applies."""
-        return self.rows[np.bitwise_and(self.bits, np.uint64(1 << index)) != 0]
+        applies: BoolArray = np.not_equal(self.bits & np.uint64(1 << index), 0)
+        return self.rows[applies]
 
 
 @dataclass(frozen=True, slots=True)

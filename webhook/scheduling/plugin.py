@@ -57,7 +57,7 @@ MAX_NODE_SCORE = 100
 # `reasons[i]`, so 0 is feasible.
 Rejections: TypeAlias = BoolArray | npt.NDArray[np.integer[Any]]
 # One number per node; after normalization between 0 and MAX_NODE_SCORE.
-Scores: TypeAlias = npt.NDArray[np.number[Any]]
+Scores: TypeAlias = npt.NDArray[np.integer[Any] | np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True)

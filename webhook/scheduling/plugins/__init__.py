@@ -1,1 +1,38 @@
 """The plugins that come with the scheduler, a file each."""
+
+from __future__ import annotations
+
+from webhook.scheduling.plugins.image_locality import ImageLocality
+from webhook.scheduling.plugins.node_affinity import NodeAffinity
+from webhook.scheduling.plugins.node_label import NodeLabel
+from webhook.scheduling.plugins.node_name import NodeName
+from webhook.scheduling.plugins.node_ports import NodePorts
+from webhook.scheduling.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from webhook.scheduling.plugins.node_resources_fit import NodeResourcesFit
+from webhook.scheduling.plugins.node_unschedulable import NodeUnschedulable
+from webhook.scheduling.plugins.priority_sort import PrioritySort
+from webhook.scheduling.plugins.scheduling_gates import SchedulingGates
+from webhook.scheduling.plugins.taint_toleration import TaintToleration
+from webhook.scheduling.registry import Registry, as_factory
+
+__all__ = ["register_built_in"]
+
+_CLASSES = (
+    SchedulingGates,
+    PrioritySort,
+    NodeName,
+    NodeUnschedulable,
+    TaintToleration,
+    NodeAffinity,
+    NodePorts,
+    NodeResourcesFit,
+    NodeResourcesBalancedAllocation,
+    ImageLocality,
+    NodeLabel,
+)
+
+
+def register_built_in(registry: Registry) -> None:
+    """Add all plugins of this package to the registry, under the names of their classes."""
+    for each in _CLASSES:
+        registry.register(each.__name__, as_factory(each.__name__, each))

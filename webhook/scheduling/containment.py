@@ -1,0 +1,131 @@
+"""Calls into plugins: what they raise or answer wrongly becomes one error that names them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from webhook.scheduling.plugin import MAX_NODE_SCORE, Scores
+from webhook.scheduling.status import SUCCESS, Code, Reason, Status
+
+__all__ = [
+    "PluginError",
+    "ask",
+    "ask_status",
+    "check_range",
+    "checked_bits",
+    "checked_scores",
+    "checked_status",
+    "first_refusal",
+]
+
+Args = ParamSpec("Args")
+T = TypeVar("T")
+
+_REJECTIONS = frozenset(code for code in Code if code.is_rejection)
+_GO_OR_NOT = _REJECTIONS | {Code.SUCCESS}
+_CODES: Mapping[str, frozenset[Code]] = {
+    "pre_enqueue": _GO_OR_NOT,
+    "pre_filter": _GO_OR_NOT | {Code.SKIP},
+    "post_filter": _REJECTIONS,
+    "pre_score": frozenset({Code.SUCCESS, Code.SKIP}),
+    "reserve": _GO_OR_NOT,
+    "permit": _GO_OR_NOT,
+    "pre_bind": _GO_OR_NOT,
+    "bind": _GO_OR_NOT | {Code.SKIP},
+}
+
+_log = logging.getLogger("custom_scheduler.scheduling")
+
+
+class PluginError(Exception):
+    """A plugin raised, or answered what it must not. The text names it and the extension point."""
+
+    def __init__(self, plugin: str, point: str, fault: str) -> None:
+        super().__init__(f"plugin {plugin} failed in {point}: {fault}")
+        self.plugin = plugin
+
+
+def ask(plugin: str, point: str, method: Callable[Args, T], *args: Args.args, **kwargs: Args.kwargs) -> T:
+    """The method's answer; raises PluginError for whatever it raised, which is logged with its traceback."""
+    try:
+        return method(*args, **kwargs)
+    except Exception as error:  # plugins are other people's code
+        _log.exception("plugin %s raised in %s", plugin, point)
+        raise PluginError(plugin, point, f"{type(error).__name__}: {error}") from error
+
+
+def ask_status(
+    plugin: str, point: str, method: Callable[Args, Status], *args: Args.args, **kwargs: Args.kwargs
+) -> Status:
+    """The same for a method that answers with a Status; a fault becomes the code ERROR."""
+    try:
+        return checked_status(plugin, point, ask(plugin, point, method, *args, **kwargs))
+    except PluginError as error:
+        return Status(Code.ERROR, (str(error),), plugin)
+
+
+def first_refusal(
+    point: str, methods: Iterable[tuple[str, Callable[Args, Status]]], *args: Args.args, **kwargs: Args.kwargs
+) -> Status:
+    """Ask the plugins in turn until one doesn't answer Success, and return that answer."""
+    for plugin, method in methods:
+        status = ask_status(plugin, point, method, *args, **kwargs)
+        if not status.is_success:
+            return status
+    return SUCCESS
+
+
+def checked_status(plugin: str, point: str, answer: object) -> Status:
+    """A status with a code that means something at this point, with its author's name; raises PluginError."""
+    if not isinstance(answer, Status):
+        raise PluginError(plugin, point, f"expected a Status, got a {type(answer).__name__}")
+    if answer.code is Code.ERROR:
+        raise PluginError(plugin, point, answer.message)
+    if answer.code not in _CODES[point]:
+        raise PluginError(plugin, point, f"the code {answer.code.name} means nothing here")
+    return answer.by(plugin)
+
+
+def checked_bits(
+    plugin: str, answer: object, reasons: tuple[Reason, ...], nodes: int
+) -> npt.NDArray[np.uint64]:
+    """A filter's answer as one bit per reason, 0 where the node is feasible; raises PluginError."""
+    if not isinstance(answer, np.ndarray) or answer.shape != (nodes,) or answer.dtype.kind not in "biu":
+        raise PluginError(plugin, "filter", f"expected {nodes} bools or integers, got {_shape_of(answer)}")
+    if answer.dtype.kind == "b":
+        if len(reasons) != 1:
+            raise PluginError(
+                plugin, "filter", f"a bool answer needs exactly one reason, there are {len(reasons)}"
+            )
+        return (~answer).astype(np.uint64)
+    if nodes and (int(answer.min()) < 0 or int(answer.max()) >> len(reasons)):
+        raise PluginError(plugin, "filter", f"bits are set beyond its {len(reasons)} reasons")
+    return answer.astype(np.uint64)
+
+
+def checked_scores(plugin: str, point: str, answer: object, nodes: int) -> Scores:
+    """Scores that are one finite number per node; raises PluginError."""
+    if not isinstance(answer, np.ndarray) or answer.shape != (nodes,) or answer.dtype.kind not in "iuf":
+        raise PluginError(plugin, point, f"expected {nodes} numbers, got {_shape_of(answer)}")
+    if answer.dtype.kind == "f" and not np.isfinite(answer).all():
+        raise PluginError(plugin, point, "a score is not a finite number")
+    return answer
+
+
+def check_range(plugin: str, scores: Scores) -> None:
+    """Raise PluginError unless all scores are between 0 and MAX_NODE_SCORE."""
+    lowest, highest = scores.min(), scores.max()
+    if lowest < 0 or highest > MAX_NODE_SCORE:
+        wrong = lowest if lowest < 0 else highest
+        raise PluginError(plugin, "score", f"score {wrong} is not between 0 and {MAX_NODE_SCORE}")
+
+
+def _shape_of(answer: object) -> str:
+    if isinstance(answer, np.ndarray):
+        return f"an array of {answer.dtype} with shape {answer.shape}"
+    return f"a {type(answer).__name__}"

@@ -1,0 +1,309 @@
+"""One profile at work: runs its plugins over the nodes and decides where a pod goes.
+
+Order and meaning of the extension points are kube-scheduler's (pkg/scheduler/schedule_one.go). A node
+answers with the first filter that rejects it. Of several nodes with the highest total, one is drawn at
+random, so that equal nodes fill evenly.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from webhook.scheduling.cache import Cache
+from webhook.scheduling.containment import (
+    PluginError,
+    ask,
+    ask_status,
+    check_range,
+    checked_bits,
+    checked_scores,
+    checked_status,
+    first_refusal,
+)
+from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.nodes import Nodes
+from webhook.scheduling.objects import Pod
+from webhook.scheduling.outcome import (
+    UNSUPPORTED,
+    Decision,
+    Diagnosis,
+    FitError,
+    Placement,
+    PluginFailure,
+    Rejection,
+    Unsupported,
+)
+from webhook.scheduling.plugin import (
+    BindPlugin,
+    FilterPlugin,
+    Nomination,
+    NormalizePlugin,
+    PermitPlugin,
+    PostBindPlugin,
+    PostFilterPlugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+    QueueSortPlugin,
+    ReservePlugin,
+    ScorePlugin,
+    Scores,
+)
+from webhook.scheduling.status import SKIP, SUCCESS, Code, Status
+from webhook.scheduling.unsupported import unsupported_fields
+
+__all__ = ["Enabled", "Framework", "PluginSet"]
+
+P_co = TypeVar("P_co", covariant=True)
+
+# What can lift a verdict of Unsupported: the placed pod whose anti-affinity was in the way changes or goes.
+_UNSUPPORTED_EVENTS = (ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_LABEL),)
+
+
+@dataclass(frozen=True, slots=True)
+class Enabled(Generic[P_co]):
+    """A plugin at one extension point."""
+
+    name: str
+    plugin: P_co
+    weight: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class PluginSet:
+    """The plugins of a profile at each extension point, in the order in which they run."""
+
+    queue_sort: Enabled[QueueSortPlugin]
+    pre_enqueue: tuple[Enabled[PreEnqueuePlugin], ...] = ()
+    pre_filter: tuple[Enabled[PreFilterPlugin], ...] = ()
+    filter: tuple[Enabled[FilterPlugin], ...] = ()
+    post_filter: tuple[Enabled[PostFilterPlugin], ...] = ()
+    pre_score: tuple[Enabled[PreScorePlugin], ...] = ()
+    score: tuple[Enabled[ScorePlugin], ...] = ()
+    reserve: tuple[Enabled[ReservePlugin], ...] = ()
+    permit: tuple[Enabled[PermitPlugin], ...] = ()
+    pre_bind: tuple[Enabled[PreBindPlugin], ...] = ()
+    bind: tuple[Enabled[BindPlugin], ...] = ()
+    post_bind: tuple[Enabled[PostBindPlugin], ...] = ()
+    # By the name of the score plugin that they belong to.
+    normalize: Mapping[str, NormalizePlugin]
+    # By plugin; one that is missing is woken by every event.
+    events: Mapping[str, tuple[ClusterEvent, ...]]
+
+
+@dataclass(slots=True)
+class _PreFiltered:
+    """What the PreFilter plugins left over: filters to skip, node names to look at, or a rejection."""
+
+    skip: set[str]
+    names: frozenset[str] | None = None
+    narrowed_by: frozenset[str] = frozenset()
+    rejection: Status | None = None
+
+
+class Framework:
+    """Decides for the pods of one `schedulerName`. The owner of the cache calls it, on one thread."""
+
+    def __init__(self, scheduler_name: str, plugins: PluginSet, cache: Cache, rng: random.Random) -> None:
+        self.scheduler_name = scheduler_name
+        self._plugins = plugins
+        self._cache = cache
+        self._rng = rng
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Whether the pod may enter the queue; the first plugin that says no is named in the status."""
+        methods = ((each.name, each.plugin.pre_enqueue) for each in self._plugins.pre_enqueue)
+        return first_refusal("pre_enqueue", methods, pod)
+
+    def sort_key(self, pod: Pod, queued_at: float) -> tuple[float, ...]:
+        """The pod's place in the queue; smallest first."""
+        return self._plugins.queue_sort.plugin.sort_key(pod, queued_at)
+
+    def is_woken_by(self, rejected_by: frozenset[str], event: ClusterEvent) -> bool:
+        """Whether the event can make a pod schedulable that these plugins rejected; no names, any event."""
+        return not rejected_by or any(self._waits_for(name, event) for name in rejected_by)
+
+    def schedule(self, pod: Pod) -> Decision:
+        """Choose a node for the pod, or say why none will do. What a plugin does wrong never raises."""
+        fields = unsupported_fields(pod, self._cache.table.repulsion)
+        if fields:
+            return Unsupported(pod, fields)
+        try:
+            return self._schedule(pod)
+        except PluginError as error:
+            return PluginFailure(pod, error.plugin, str(error))
+
+    def reserve(self, pod: Pod, node_name: str) -> Status:
+        """Tell the plugins that the pod is about to go there; takes it back from all if one refuses."""
+        methods = ((each.name, each.plugin.reserve) for each in self._plugins.reserve)
+        status = first_refusal("reserve", methods, pod, node_name)
+        if not status.is_success:
+            self.unreserve(pod, node_name)
+        return status
+
+    def unreserve(self, pod: Pod, node_name: str) -> None:
+        """Take back `reserve`, in reverse order. A plugin that raises is logged; the others still hear of it."""
+        for each in reversed(self._plugins.reserve):
+            with suppress(PluginError):
+                ask(each.name, "unreserve", each.plugin.unreserve, pod, node_name)
+
+    def permit(self, pod: Pod, node_name: str) -> Status:
+        """The plugins' last word before binding."""
+        methods = ((each.name, each.plugin.permit) for each in self._plugins.permit)
+        return first_refusal("permit", methods, pod, node_name)
+
+    def pre_bind(self, pod: Pod, node_name: str) -> Status:
+        """Let the plugins prepare the binding. May be called on any thread."""
+        methods = ((each.name, each.plugin.pre_bind) for each in self._plugins.pre_bind)
+        return first_refusal("pre_bind", methods, pod, node_name)
+
+    def bind(self, pod: Pod, node_name: str) -> Status:
+        """Let a plugin bind the pod; Skip when none did. May be called on any thread."""
+        for each in self._plugins.bind:
+            status = ask_status(each.name, "bind", each.plugin.bind, pod, node_name)
+            if status.code is not Code.SKIP:
+                return status
+        return SKIP
+
+    def post_bind(self, pod: Pod, node_name: str) -> None:
+        """Tell the plugins that the pod is bound. May be called on any thread."""
+        for each in self._plugins.post_bind:
+            with suppress(PluginError):
+                ask(each.name, "post_bind", each.plugin.post_bind, pod, node_name)
+
+    def _schedule(self, pod: Pod) -> Decision:
+        nodes = Nodes(self._cache.table)
+        if not len(nodes):
+            return FitError(pod, Diagnosis(all_nodes=0))
+        pre = self._pre_filter(pod, nodes)
+        if pre.rejection is not None:
+            diagnosis = Diagnosis(len(nodes), pre_filter=pre.rejection, narrowed_by=pre.narrowed_by)
+            return self._no_fit(pod, nodes, diagnosis)
+        nominated = pod.status.nominated_node_name
+        if nominated:
+            feasible, _ = self._filter(pod, nodes.only({nominated}), pre.skip)
+            if len(feasible):
+                return _placement(pod, feasible, 0, evaluated=1)
+        candidates = nodes if pre.names is None else nodes.only(pre.names)
+        feasible, rejections = self._filter(pod, candidates, pre.skip)
+        if not len(feasible):
+            absent = _left_out(pre.narrowed_by)
+            return self._no_fit(
+                pod, nodes, Diagnosis(len(nodes), rejections, absent, narrowed_by=pre.narrowed_by)
+            )
+        position = 0 if len(feasible) == 1 else self._best(pod, feasible)
+        return _placement(pod, feasible, position, evaluated=len(candidates))
+
+    def _pre_filter(self, pod: Pod, nodes: Nodes) -> _PreFiltered:
+        result = _PreFiltered(skip=set())
+        for each in self._plugins.pre_filter:
+            answer = ask(each.name, "pre_filter", each.plugin.pre_filter, pod, nodes)
+            if isinstance(answer, frozenset):
+                result.narrowed_by |= {each.name}
+                result.names = answer if result.names is None else result.names & answer
+                if not result.names:
+                    result.rejection = _nothing_left(result.narrowed_by)
+                    return result
+                continue
+            status = checked_status(each.name, "pre_filter", answer)
+            if status.code is Code.SKIP:
+                result.skip.add(each.name)
+            elif not status.is_success:
+                result.rejection = status
+                # Only after Unschedulable can another plugin's answer still matter, to preemption.
+                if status.code is not Code.UNSCHEDULABLE:
+                    return result
+        return result
+
+    def _filter(self, pod: Pod, nodes: Nodes, skip: set[str]) -> tuple[Nodes, tuple[Rejection, ...]]:
+        rejections = []
+        for each in self._plugins.filter:
+            if not len(nodes):
+                break
+            if each.name in skip:
+                continue
+            answer = ask(each.name, "filter", each.plugin.filter, pod, nodes)
+            reasons = each.plugin.reasons
+            bits = checked_bits(each.name, answer, reasons, len(nodes))
+            rejected = bits != 0
+            if rejected.any():
+                rejections.append(Rejection(each.name, nodes.rows[rejected], bits[rejected], reasons))
+                nodes = nodes.narrow(~rejected)
+        return nodes, tuple(rejections)
+
+    def _no_fit(self, pod: Pod, nodes: Nodes, diagnosis: Diagnosis) -> FitError:
+        error = FitError(pod, diagnosis)
+        for each in self._plugins.post_filter:
+            answer = ask(each.name, "post_filter", each.plugin.post_filter, pod, nodes, diagnosis)
+            if isinstance(answer, Nomination):
+                return replace(error, post_filter_message=answer.message, nominated_node=answer.node_name)
+            status = checked_status(each.name, "post_filter", answer)
+            error = replace(error, post_filter_message=status.message)
+        return error
+
+    def _best(self, pod: Pod, nodes: Nodes) -> int:
+        total = self._total_scores(pod, nodes)
+        best = np.flatnonzero(total == total.max())
+        return int(best[self._rng.randrange(len(best))])
+
+    def _total_scores(self, pod: Pod, nodes: Nodes) -> npt.NDArray[np.float64]:
+        skip = set()
+        for looking in self._plugins.pre_score:
+            answer = ask(looking.name, "pre_score", looking.plugin.pre_score, pod, nodes)
+            if checked_status(looking.name, "pre_score", answer).code is Code.SKIP:
+                skip.add(looking.name)
+        # Whole numbers stay exact in float64, far beyond any sum of weighted scores.
+        total = np.zeros(len(nodes), dtype=np.float64)
+        for each in self._plugins.score:
+            if each.name not in skip:
+                total += each.weight * self._scores(each, pod, nodes)
+        return total
+
+    def _scores(self, each: Enabled[ScorePlugin], pod: Pod, nodes: Nodes) -> Scores:
+        answer = ask(each.name, "score", each.plugin.score, pod, nodes)
+        scores = checked_scores(each.name, "score", answer, len(nodes))
+        normalizing = self._plugins.normalize.get(each.name)
+        if normalizing is not None:
+            answer = ask(each.name, "normalize_score", normalizing.normalize_score, pod, scores)
+            scores = checked_scores(each.name, "normalize_score", answer, len(nodes))
+        check_range(each.name, scores)
+        return scores
+
+    def _waits_for(self, plugin: str, event: ClusterEvent) -> bool:
+        if plugin == UNSUPPORTED:
+            return any(each.matches(event) for each in _UNSUPPORTED_EVENTS)
+        events = self._plugins.events.get(plugin)
+        return events is None or any(each.matches(event) for each in events)
+
+
+def _placement(pod: Pod, feasible: Nodes, position: int, *, evaluated: int) -> Placement:
+    node = feasible[position].node
+    return Placement(pod, node.name, node.metadata.uid, evaluated, len(feasible))
+
+
+def _left_out(narrowed_by: frozenset[str]) -> Status:
+    if not narrowed_by:
+        return SUCCESS
+    reason = f"node(s) didn't satisfy plugin(s) {_as_go(narrowed_by)}"
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
+
+
+def _nothing_left(narrowed_by: frozenset[str]) -> Status:
+    if len(narrowed_by) == 1:
+        reason = f"node(s) didn't satisfy plugin {next(iter(narrowed_by))}"
+    else:
+        reason = f"node(s) didn't satisfy plugin(s) {_as_go(narrowed_by)} simultaneously"
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
+
+
+def _as_go(names: frozenset[str]) -> str:
+    # As Go prints a list of strings: [A B].
+    return f"[{' '.join(sorted(names))}]"

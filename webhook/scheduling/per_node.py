@@ -1,0 +1,59 @@
+"""Plugins that look at one node at a time, made to answer for all nodes at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from webhook.scheduling.nodes import Nodes
+from webhook.scheduling.objects import Pod
+from webhook.scheduling.plugin import PerNodeFilterPlugin, PerNodeScorePlugin, Rejections, Scores
+from webhook.scheduling.status import Code, Reason
+
+__all__ = ["PerNodeFilter", "PerNodeScore"]
+
+# As many as an answer has bits; the last one stands for all others.
+_MAX_REASONS = 64
+
+
+class PerNodeFilter:
+    """A FilterPlugin that asks `filter_node` for each node. Preemption may help against its reasons."""
+
+    def __init__(self, name: str, plugin: PerNodeFilterPlugin) -> None:
+        self._name = name
+        self._plugin = plugin
+        self._texts: list[str] = []
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """The different texts of the last answer, in order of their first node."""
+        return tuple(Reason(Code.UNSCHEDULABLE, text) for text in self._texts)
+
+    def filter(self, pod: Pod, nodes: Nodes, /) -> Rejections:
+        """The bit of each node's reason; raises TypeError for an answer that isn't a text or None."""
+        bit_of: dict[str, int] = {}
+        bits = np.zeros(len(nodes), dtype=np.uint64)
+        for position, node in enumerate(nodes):
+            text = self._plugin.filter_node(pod, node)
+            if text is None:
+                continue
+            if not isinstance(text, str):
+                raise TypeError(
+                    f"filter_node answered {text!r} for node {node.name}, expected a reason or None"
+                )
+            if text not in bit_of and len(bit_of) == _MAX_REASONS - 1:
+                text = f"node(s) were rejected by {self._name} for other reasons"
+            bits[position] = 1 << bit_of.setdefault(text, len(bit_of))
+        self._texts = list(bit_of)
+        return bits
+
+
+class PerNodeScore:
+    """A ScorePlugin that asks `score_node` for each node."""
+
+    def __init__(self, plugin: PerNodeScorePlugin) -> None:
+        self._plugin = plugin
+
+    def score(self, pod: Pod, nodes: Nodes, /) -> Scores:
+        """The scores; raises TypeError or ValueError for an answer that isn't a number."""
+        scores = (self._plugin.score_node(pod, node) for node in nodes)
+        return np.fromiter(scores, dtype=np.float64, count=len(nodes))

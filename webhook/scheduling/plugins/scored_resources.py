@@ -1,0 +1,30 @@
+"""The resources that NodeResourcesFit and NodeResourcesBalancedAllocation score, and how they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, TypeAlias
+
+import msgspec
+
+from webhook.scheduling.resources import CPU, MEMORY, is_scalar
+
+__all__ = ["DEFAULT_RESOURCES", "ResourceSpec", "Resources", "scored_amount"]
+
+
+class ResourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A resource and how much it weighs against the others."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+    weight: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
+
+
+Resources: TypeAlias = Annotated[tuple[ResourceSpec, ...], msgspec.Meta(min_length=1)]
+
+DEFAULT_RESOURCES = (ResourceSpec(name=CPU), ResourceSpec(name=MEMORY))
+
+
+def scored_amount(requests: Mapping[str, int], resource: str) -> int | None:
+    """What the pod requests; None for an extended resource that it doesn't, which then isn't scored."""
+    amount = requests.get(resource, 0)
+    return None if not amount and is_scalar(resource) else amount

@@ -1,0 +1,51 @@
+"""TaintToleration: nodes with taints that the pod doesn't tolerate are out, or less liked."""
+
+from __future__ import annotations
+
+from webhook.scheduling.columns import BoolArray
+from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.nodes import Nodes
+from webhook.scheduling.normalize import relative_to_highest
+from webhook.scheduling.objects import Pod, Taint
+from webhook.scheduling.plugin import Scores
+from webhook.scheduling.status import Code, Reason
+from webhook.scheduling.tolerations import tolerates
+
+__all__ = ["TaintToleration"]
+
+_PREFER_NO_SCHEDULE = "PreferNoSchedule"
+_EXCLUDING = frozenset({"NoSchedule", "NoExecute"})
+
+
+class TaintToleration:
+    """NoSchedule and NoExecute exclude; each untolerated PreferNoSchedule taint lowers the score."""
+
+    reasons = (Reason(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) had untolerated taint(s)"),)
+
+    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+        """A node appears or its taints change."""
+        return (ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT),)
+
+    def filter(self, pod: Pod, nodes: Nodes) -> BoolArray:
+        """Where every excluding taint is tolerated."""
+        tolerations = pod.spec.tolerations
+
+        def bearable(taints: tuple[Taint, ...]) -> bool:
+            return all(tolerates(tolerations, taint) for taint in taints if taint.effect in _EXCLUDING)
+
+        return nodes.taints.where(bearable)
+
+    def score(self, pod: Pod, nodes: Nodes) -> Scores:
+        """The number of PreferNoSchedule taints that aren't tolerated."""
+        relevant = [each for each in pod.spec.tolerations if each.effect in {"", _PREFER_NO_SCHEDULE}]
+
+        def disliked(taints: tuple[Taint, ...]) -> int:
+            return sum(
+                taint.effect == _PREFER_NO_SCHEDULE and not tolerates(relevant, taint) for taint in taints
+            )
+
+        return nodes.taints.count(disliked)
+
+    def normalize_score(self, _pod: Pod, scores: Scores) -> Scores:
+        """Most for the nodes with the fewest."""
+        return relative_to_highest(scores, reverse=True)

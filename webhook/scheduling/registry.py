@@ -1,0 +1,122 @@
+"""Plugins by name: `register_plugin`, the `@plugin` decorator, and registries that refuse duplicates."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from webhook.errors import ConfigurationError
+from webhook.scheduling.plugin import Factory, Handle
+
+__all__ = [
+    "Registration",
+    "Registry",
+    "as_factory",
+    "collecting",
+    "default_registry",
+    "plugin",
+    "register_plugin",
+]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A name, what makes the plugin, and where it came from."""
+
+    name: str
+    factory: Factory
+    source: str
+
+
+class Registry:
+    """The plugins that profiles can name."""
+
+    def __init__(self) -> None:
+        self._registrations: dict[str, Registration] = {}
+
+    def __iter__(self) -> Iterator[Registration]:
+        return iter(self._registrations.values())
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._registrations
+
+    def __len__(self) -> int:
+        return len(self._registrations)
+
+    def register(self, name: str, factory: Factory, *, source: str = "") -> None:
+        """Add a plugin; raises ConfigurationError for an empty or taken name or a factory that isn't callable."""
+        if not name:
+            raise ConfigurationError("a plugin needs a name")
+        if not callable(factory):
+            raise ConfigurationError(f"plugin {name}: expected a factory to call, got {factory!r}")
+        source = source or str(getattr(factory, "__module__", ""))
+        taken = self._registrations.get(name)
+        if taken is not None:
+            raise ConfigurationError(
+                f"plugin {name} from {source} is already registered by {taken.source}; give it another name"
+            )
+        self._registrations[name] = Registration(name, factory, source)
+
+    def get(self, name: str) -> Registration:
+        """The plugin of that name; raises ConfigurationError naming those that exist."""
+        registration = self._registrations.get(name)
+        if registration is None:
+            known = ", ".join(sorted(self._registrations)) or "none"
+            raise ConfigurationError(f"no plugin is called {name}; registered are: {known}")
+        return registration
+
+
+default_registry = Registry()
+_target: ContextVar[Registry] = ContextVar("registry that takes registrations", default=default_registry)
+
+
+@contextmanager
+def collecting(registry: Registry) -> Iterator[None]:
+    """Within the block, `register_plugin` and `@plugin` add to this registry instead of the default one."""
+    token = _target.set(registry)
+    try:
+        yield
+    finally:
+        _target.reset(token)
+
+
+def register_plugin(name: str, factory: Factory) -> None:
+    """Make a plugin available under a name; `factory(args, handle)` is called once per profile that uses it.
+
+    Raises ConfigurationError if the name is taken.
+    """
+    _target.get().register(name, factory)
+
+
+def plugin(name: str) -> Callable[[F], F]:
+    """Register the decorated class or function under a name.
+
+    A function, or a class with an `__init__`, is called with `(args, handle)`. A class without one takes no
+    arguments, and a configuration that gives it some is refused.
+    """
+
+    def decorate(target: F) -> F:
+        register_plugin(name, as_factory(name, target))
+        return target
+
+    return decorate
+
+
+def as_factory(name: str, target: Callable[..., object]) -> Factory:
+    """What `plugin` registers for the class or function that it decorates."""
+    if not isinstance(target, type) or inspect.signature(target).parameters:
+        return target
+
+    def without_arguments(args: Mapping[str, Any], _handle: Handle, /) -> object:
+        if args:
+            raise ConfigurationError(f"plugin {name} takes no arguments, got {', '.join(sorted(args))}")
+        return target()
+
+    without_arguments.__module__ = target.__module__
+    return without_arguments

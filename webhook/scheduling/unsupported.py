@@ -1,0 +1,61 @@
+"""Constraints that aren't implemented yet: a pod that uses one is left pending rather than placed wrongly.
+
+Preferences (soft topology spread, preferred pod affinity) don't block: a pod is placed without them. They
+are named in the docs as not yet scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.scheduling.objects import Pod, Volume
+from webhook.scheduling.repulsion import Repulsion
+
+__all__ = ["unsupported_fields"]
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+# Kinds whose volume is tied to nodes or zones, limited in number per node, or exclusive to one node.
+_VOLUME_KINDS = {
+    "persistent_volume_claim": "persistentVolumeClaim",
+    "ephemeral": "ephemeral",
+    "gce_persistent_disk": "gcePersistentDisk",
+    "aws_elastic_block_store": "awsElasticBlockStore",
+    "azure_disk": "azureDisk",
+    "cinder": "cinder",
+    "iscsi": "iscsi",
+    "portworx_volume": "portworxVolume",
+    "rbd": "rbd",
+    "vsphere_volume": "vsphereVolume",
+}
+
+
+def unsupported_fields(pod: Pod, repulsion: Repulsion) -> tuple[str, ...]:
+    """The constraints on this pod that can't be honoured, named as in its manifest; empty if all can."""
+    return tuple(_constraints(pod, repulsion))
+
+
+def _constraints(pod: Pod, repulsion: Repulsion) -> Iterator[str]:
+    spec = pod.spec
+    if any(
+        constraint.when_unsatisfiable == "DoNotSchedule" for constraint in spec.topology_spread_constraints
+    ):
+        yield "spec.topologySpreadConstraints with whenUnsatisfiable: DoNotSchedule"
+    if spec.affinity is not None:
+        if spec.affinity.pod_affinity is not None and spec.affinity.pod_affinity.required:
+            yield f"spec.affinity.podAffinity.{_REQUIRED}"
+        if spec.affinity.pod_anti_affinity is not None and spec.affinity.pod_anti_affinity.required:
+            yield f"spec.affinity.podAntiAffinity.{_REQUIRED}"
+    for volume in spec.volumes:
+        yield from _volume_kinds(volume)
+    if spec.resource_claims:
+        yield "spec.resourceClaims"
+    if spec.scheduling_group is not None:
+        yield "spec.schedulingGroup"
+    if repulsion.may_hit(pod):
+        yield f"podAntiAffinity.{_REQUIRED} of a placed pod that may match this one"
+
+
+def _volume_kinds(volume: Volume) -> Iterator[str]:
+    for attribute, kind in _VOLUME_KINDS.items():
+        if getattr(volume, attribute) is not None:
+            yield f"spec.volumes[{volume.name}].{kind}"
