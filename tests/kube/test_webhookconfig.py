@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, FakeApi
+from webhook.errors import ApiError
+from webhook.kube.webhookconfig import ClientConfig, WebhookConfigurations, WebhookEntry
+
+API = "/apis/admissionregistration.k8s.io/v1"
+
+
+def test_entries_are_read_with_name_bundle_and_url() -> None:
+    webhooks = [
+        {"name": "a.io", "clientConfig": {"caBundle": "cGVt", "service": {"name": "s"}}},
+        {"name": "b.io", "clientConfig": {"url": "https://localhost:8443/validate"}},
+    ]
+    with FakeApi(lambda exchange: exchange.reply(200, {"webhooks": webhooks})) as api:
+        entries = WebhookConfigurations(api.client(), "ours").validating.read()
+
+    assert entries == (
+        WebhookEntry(name="a.io", client_config=ClientConfig(ca_bundle=b"pem")),
+        WebhookEntry(name="b.io", client_config=ClientConfig(url="https://localhost:8443/validate")),
+    )
+    assert api.exchanges[0].path == f"{API}/validatingwebhookconfigurations/ours"
+
+
+def test_a_configuration_without_entries_is_empty() -> None:
+    with FakeApi(lambda exchange: exchange.reply(200, {"metadata": {}})) as api:
+        assert WebhookConfigurations(api.client(), "ours").mutating.read() == ()
+
+
+def test_no_configuration_is_none() -> None:
+    with FakeApi(lambda exchange: exchange.refuse(404)) as api:
+        assert WebhookConfigurations(api.client(), "ours").mutating.read() is None
+
+
+def test_a_patch_is_sent_as_json_patch() -> None:
+    operations = [{"op": "test", "path": "/webhooks/0/name", "value": "a.io"}]
+
+    with FakeApi(lambda exchange: exchange.reply(200, {})) as api:
+        WebhookConfigurations(api.client(), "ours").mutating.patch(operations)
+
+    (seen,) = api.exchanges
+    assert (seen.method, seen.path) == ("PATCH", f"{API}/mutatingwebhookconfigurations/ours")
+    assert seen.headers["content-type"] == "application/json-patch+json"
+    assert seen.json == operations
+
+
+def test_a_failed_test_is_an_error() -> None:
+    with FakeApi(lambda exchange: exchange.refuse(422)) as api, pytest.raises(ApiError) as caught:
+        WebhookConfigurations(api.client(), "ours").validating.patch([])
+
+    assert caught.value.status == 422
+
+
+def test_labels_name_kind_and_name() -> None:
+    with FakeApi(lambda exchange: None) as api:
+        labels = [each.label for each in WebhookConfigurations(api.client(), "ours")]
+
+    assert labels == ["ValidatingWebhookConfiguration ours", "MutatingWebhookConfiguration ours"]
+
+
+def test_a_change_of_either_is_told_and_only_ours_are_watched() -> None:
+    told = threading.Semaphore(0)
+    touch = threading.Event()
+
+    def script(exchange: Exchange) -> None:
+        assert exchange.query["fieldSelector"] == "metadata.name=ours"
+        if "watch" not in exchange.query:
+            exchange.reply(200, {"metadata": {"resourceVersion": "1"}, "items": []})
+            return
+        exchange.open_stream()
+        assert touch.wait(PATIENCE_SECONDS)
+        if "mutating" in exchange.path:
+            exchange.event("ADDED", {"metadata": {"name": "ours", "uid": "u", "resourceVersion": "2"}})
+        exchange.hang()
+
+    with FakeApi(script) as api:
+        with WebhookConfigurations(api.client(), "ours").watch(told.release):
+            api.wait_for(lambda exchanges: sum("watch" in each.query for each in exchanges) == 2)
+            assert not told.acquire(blocking=False)
+            touch.set()
+            assert told.acquire(timeout=PATIENCE_SECONDS)
+
+        ours = [each for each in threading.enumerate() if each.name == "webhook-configurations"]
+        assert ours == []

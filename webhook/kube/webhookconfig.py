@@ -1,0 +1,106 @@
+"""The two webhook configurations of one name: their entries, JSON Patches to them, and word of changes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import msgspec
+
+from webhook.errors import ApiError
+from webhook.kube.informer import Informer
+from webhook.kube.meta import ObjectMeta
+from webhook.kube.transport import KubeClient
+
+__all__ = ["ClientConfig", "WebhookConfiguration", "WebhookConfigurations", "WebhookEntry"]
+
+_API = "/apis/admissionregistration.k8s.io/v1"
+
+
+class ClientConfig(msgspec.Struct, frozen=True, rename="camel"):
+    """How the API server reaches a webhook: `ca_bundle` is PEM, `url` None where a Service is called."""
+
+    ca_bundle: bytes = b""
+    url: str | None = None
+
+
+class WebhookEntry(msgspec.Struct, frozen=True, rename="camel"):
+    """One of `webhooks`."""
+
+    name: str
+    client_config: ClientConfig = ClientConfig()
+
+
+class WebhookConfiguration:
+    """One configuration in the cluster, of the kind whose resource is `resource`."""
+
+    def __init__(self, client: KubeClient, kind: str, name: str) -> None:
+        self.label = f"{kind} {name}"
+        self.list_path = f"{_API}/{kind.lower()}s"
+        self._path = f"{self.list_path}/{name}"
+        self._client = client
+
+    def read(self) -> Sequence[WebhookEntry] | None:
+        """Return its entries, or None if there is no such configuration; raises ClusterError."""
+        try:
+            raw = self._client.request("GET", self._path)
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+        return msgspec.json.decode(raw, type=_Configuration).webhooks or ()
+
+    def patch(self, operations: Sequence[Mapping[str, str]]) -> None:
+        """Apply a JSON Patch; raises ClusterError, also where a `test` fails."""
+        self._client.request(
+            "PATCH",
+            self._path,
+            body=msgspec.json.encode(operations),
+            content_type="application/json-patch+json",
+        )
+
+
+class WebhookConfigurations:
+    """The validating and the mutating configuration that share a name."""
+
+    def __init__(self, client: KubeClient, name: str) -> None:
+        self.validating = WebhookConfiguration(client, "ValidatingWebhookConfiguration", name)
+        self.mutating = WebhookConfiguration(client, "MutatingWebhookConfiguration", name)
+        self._client = client
+        self._name = name
+
+    def __iter__(self) -> Iterator[WebhookConfiguration]:
+        """Both, the validating one first."""
+        return iter((self.validating, self.mutating))
+
+    @contextmanager
+    def watch(self, changed: Callable[[], None]) -> Iterator[None]:
+        """Call `changed`, from threads of its own, whenever one of them comes, changes or goes."""
+        # By name alone: the right to list and watch can be limited to this name, and then needs the selector.
+        only_ours = [("fieldSelector", f"metadata.name={self._name}")]
+        informers = [
+            Informer(self._client, each.list_path, _Named, lambda _change: changed(), query=only_ours)
+            for each in self
+        ]
+        threads = [
+            threading.Thread(target=informer.run, name="webhook-configurations", daemon=True)
+            for informer in informers
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            for informer in informers:
+                informer.stop()
+            for thread in threads:
+                thread.join()
+
+
+class _Configuration(msgspec.Struct):
+    webhooks: tuple[WebhookEntry, ...] | None = None
+
+
+class _Named(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta
