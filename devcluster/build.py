@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from devcluster.errors import BuildError
-from devcluster.processes import die_with_parent
+from devcluster.tether import tethered
 from devcluster.toolchain import find_go, go_environment
 from devcluster.version import GO_MODULE, Versions, read_versions
 
@@ -108,14 +108,14 @@ def _build(target: Path, say: Callable[[str], None]) -> None:
     )
     started = time.monotonic()
     # SIGINT and not SIGKILL: go then ends its compilers and removes its scratch files.
+    command = [str(go), "build", "-v", *_flags(versions), "-o", str(assets / "control-plane"), "."]
     with subprocess.Popen(
-        [go, "build", "-v", *_flags(versions), "-o", assets / "control-plane", "."],
+        tethered(command, signum=signal.SIGINT),
         cwd=GO_MODULE,
         env={**go_environment(), "GOTMPDIR": str(scratch)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        preexec_fn=die_with_parent(signal.SIGINT),
     ) as process:
         try:
             last_line = _follow(process, say)

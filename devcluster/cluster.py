@@ -60,6 +60,7 @@ class DevCluster:
             self._state = _Running.start(guard, assets, self._options)
             self.add_nodes(f"node-{number}" for number in range(1, self._nodes + 1))
         except BaseException:
+            self._state = None
             guard.close()
             raise
         return self

@@ -14,7 +14,7 @@ import urllib3
 
 from devcluster.cluster import DevCluster
 from devcluster.ports import free_port
-from devcluster.processes import die_with_parent
+from devcluster.tether import tethered
 
 __all__ = ["Installation", "InstallationError"]
 
@@ -89,7 +89,7 @@ class Installation:
         """Start `serve`; its output goes to `log_file`."""
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent
+                tethered(self.command()), stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
 
     def wait_ready(self) -> None:

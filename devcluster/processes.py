@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import re
@@ -10,27 +9,15 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["Process", "die_with_parent", "end_all", "last_relevant_line"]
+from devcluster.tether import tethered
 
-_LIBC = ctypes.CDLL(None, use_errno=True)
-_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+__all__ = ["Process", "end_all", "last_relevant_line"]
+
 _LOG_TAIL_BYTES = 65_536
 _KLOG_FAULT = re.compile(r"^[EF]\d{4} \S+ +\d+ \S+?\] (?P<text>.+)$")
-
-
-def die_with_parent(signum: signal.Signals = signal.SIGKILL) -> Callable[[], None]:
-    """Return a `preexec_fn` that lets the kernel send `signum` to the child when the calling thread ends."""
-    parent = os.getpid()
-
-    def arrange() -> None:
-        _LIBC.prctl(_PR_SET_PDEATHSIG, int(signum), 0, 0, 0)
-        if os.getppid() != parent:  # the parent ended before the kernel knew
-            os._exit(1)
-
-    return arrange
 
 
 class Process:
@@ -41,13 +28,12 @@ class Process:
         self.log = log
         with log.open("ab") as output:
             self._popen = subprocess.Popen(
-                command,
+                tethered(command),
                 cwd=cwd,
                 env=env,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                preexec_fn=die_with_parent(),
             )
         self.pidfd = os.pidfd_open(self._popen.pid)
 
