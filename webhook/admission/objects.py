@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 __all__ = [
+    "CRON_JOB",
     "POD",
     "WORKLOADS",
     "Affinity",
@@ -33,6 +34,7 @@ __all__ = [
 Kind = tuple[str, str]  # API group and kind; the API server converts objects to the version that rules name
 
 POD: Kind = ("", "Pod")
+CRON_JOB: Kind = ("batch", "CronJob")
 # Where each workload keeps its pod template.
 WORKLOADS: Mapping[Kind, str] = MappingProxyType(
     {
@@ -41,7 +43,7 @@ WORKLOADS: Mapping[Kind, str] = MappingProxyType(
         ("apps", "StatefulSet"): "spec.template",
         ("apps", "DaemonSet"): "spec.template",
         ("batch", "Job"): "spec.template",
-        ("batch", "CronJob"): "spec.jobTemplate.spec.template",
+        CRON_JOB: "spec.jobTemplate.spec.template",
         ("", "ReplicationController"): "spec.template",
     }
 )
@@ -49,11 +51,11 @@ WORKLOADS: Mapping[Kind, str] = MappingProxyType(
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _Part(msgspec.Struct, frozen=True, rename="camel"):
     pass
 
 
-class OwnerReference(_Part, frozen=True):
+class OwnerReference(_Part, frozen=True, kw_only=True):
     """Who made an object; the one with `controller` manages it."""
 
     kind: str = ""
@@ -61,7 +63,7 @@ class OwnerReference(_Part, frozen=True):
     controller: bool | None = None
 
 
-class Metadata(_Part, frozen=True):
+class Metadata(_Part, frozen=True, kw_only=True):
     """An object's metadata."""
 
     name: str | None = None
@@ -72,7 +74,7 @@ class Metadata(_Part, frozen=True):
     deletion_timestamp: str | None = None
 
 
-class Requirement(_Part, frozen=True):
+class Requirement(_Part, frozen=True, kw_only=True):
     """An expression over a node's labels, as written in the pod; not yet validated by the API server."""
 
     key: str = ""
@@ -80,7 +82,7 @@ class Requirement(_Part, frozen=True):
     values: list[str] | None = None
 
 
-class NodeSelectorTerm(_Part, frozen=True):
+class NodeSelectorTerm(_Part, frozen=True, kw_only=True):
     """Requirements that a node must meet all of; an empty term matches no node."""
 
     match_expressions: list[Requirement] | None = None
@@ -92,20 +94,20 @@ class NodeSelectorTerm(_Part, frozen=True):
         return not self.match_expressions and not self.match_fields
 
 
-class NodeSelector(_Part, frozen=True):
+class NodeSelector(_Part, frozen=True, kw_only=True):
     """Terms of which a node must meet one."""
 
     node_selector_terms: list[NodeSelectorTerm] | None = None
 
 
-class PreferredSchedulingTerm(_Part, frozen=True):
+class PreferredSchedulingTerm(_Part, frozen=True, kw_only=True):
     """A term that adds to a node's score."""
 
     weight: int = 0
     preference: NodeSelectorTerm | None = None
 
 
-class NodeAffinity(_Part, frozen=True):
+class NodeAffinity(_Part, frozen=True, kw_only=True):
     """The node affinity of a pod."""
 
     required: NodeSelector | None = msgspec.field(
@@ -116,13 +118,13 @@ class NodeAffinity(_Part, frozen=True):
     )
 
 
-class Affinity(_Part, frozen=True):
+class Affinity(_Part, frozen=True, kw_only=True):
     """The affinity of a pod, of which only the part about nodes matters."""
 
     node_affinity: NodeAffinity | None = None
 
 
-class Toleration(_Part, frozen=True):
+class Toleration(_Part, frozen=True, kw_only=True):
     """A taint that a pod tolerates, as written in the pod."""
 
     key: str | None = None
@@ -132,7 +134,7 @@ class Toleration(_Part, frozen=True):
     toleration_seconds: int | None = None
 
 
-class _Labelled(_Part, frozen=True):
+class _Labelled(_Part, frozen=True, kw_only=True):
     metadata: Metadata | None = None
     spec: Spec | None = None
 
@@ -146,7 +148,7 @@ class Template(_Labelled, frozen=True):
     """A pod template, or the job template of a CronJob."""
 
 
-class Spec(_Part, frozen=True):
+class Spec(_Part, frozen=True, kw_only=True):
     """The spec of a pod, a workload or a job template."""
 
     scheduler_name: str | None = None

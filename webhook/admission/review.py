@@ -27,11 +27,11 @@ class MalformedReview(CustomSchedulerError):
     """A body that is not an AdmissionReview v1; the text is the JSON path and the fault."""
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _Part(msgspec.Struct, frozen=True, rename="camel"):
     pass
 
 
-class GroupVersionKind(_Part, frozen=True):
+class GroupVersionKind(_Part, frozen=True, kw_only=True):
     """The type of the object under review."""
 
     kind: str
@@ -39,14 +39,14 @@ class GroupVersionKind(_Part, frozen=True):
     version: str = ""
 
 
-class UserInfo(_Part, frozen=True):
+class UserInfo(_Part, frozen=True, kw_only=True):
     """Who sent the request."""
 
     username: str = ""
     groups: list[str] | None = None
 
 
-class _Request(_Part, frozen=True):
+class _Request(_Part, frozen=True, kw_only=True):
     uid: Annotated[str, msgspec.Meta(min_length=1)]
     kind: GroupVersionKind
     operation: Operation
@@ -62,7 +62,7 @@ class _Request(_Part, frozen=True):
         return (self.kind.group, self.kind.kind)
 
 
-class Review(_Request, frozen=True):
+class Review(_Request, frozen=True, kw_only=True):
     """One request under review.
 
     `namespace` is the request's: the object's own may be absent, and is not to be trusted. `object` is there on
@@ -102,13 +102,13 @@ class Review(_Request, frozen=True):
         return metadata.name or ""
 
 
-class _Envelope(_Part, frozen=True):
+class _Envelope(_Part, frozen=True, kw_only=True):
     api_version: str
     kind: str
     request: Review
 
 
-class _BareEnvelope(_Part, frozen=True):
+class _BareEnvelope(_Part, frozen=True, kw_only=True):
     api_version: str
     kind: str
     request: _Request
@@ -156,14 +156,14 @@ def encode_response(review: Review, verdict: Verdict) -> bytes:
     return msgspec.json.encode(_Answer(response=response))
 
 
-class _Details(_Part, frozen=True, omit_defaults=True):
+class _Details(_Part, frozen=True, kw_only=True, omit_defaults=True):
     name: str = ""
     group: str = ""
     kind: str
     causes: list[Cause]
 
 
-class _Status(_Part, frozen=True):
+class _Status(_Part, frozen=True, kw_only=True):
     message: str
     details: _Details
     status: str = "Failure"
@@ -181,7 +181,7 @@ class _Response(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True
     audit_annotations: dict[str, str] = {}
 
 
-class _Answer(_Part, frozen=True):
+class _Answer(_Part, frozen=True, kw_only=True):
     response: _Response
     api_version: str = API_VERSION
     kind: str = KIND

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webhook.admission.labels import Place, broken_rules
-from webhook.admission.objects import WORKLOADS, KubernetesObject, Template
+from webhook.admission.objects import CRON_JOB, WORKLOADS, Kind, KubernetesObject, Template
 from webhook.admission.review import Review
 from webhook.admission.verdict import Fault, softened
 from webhook.policy.model import Policy
@@ -18,10 +18,10 @@ def template_faults(review: Review, policy: Policy) -> tuple[Fault, ...]:
     controller scales ReplicaSets by plain UPDATE. Nobody escapes by forging an owner, since pods are judged too.
     """
     workload = review.subject
-    template = _template(review.object)
+    template = _template(review.group_kind, review.object)
     if policy.workloads == "Off" or template is None or workload.controller or workload.is_terminating:
         return ()
-    before = _template(review.replaced)
+    before = _template(review.group_kind, review.replaced)
     path = f"{WORKLOADS[review.group_kind]}.metadata.labels"
     owner = f"{review.kind.kind} {review.display_name}".rstrip()
     faults = broken_rules(
@@ -33,8 +33,8 @@ def template_faults(review: Review, policy: Policy) -> tuple[Fault, ...]:
     return softened(faults) if policy.workloads == "Warn" else faults
 
 
-def _template(workload: KubernetesObject | None) -> Template | None:
+def _template(kind: Kind, workload: KubernetesObject | None) -> Template | None:
     spec = workload.spec if workload else None
-    if spec and spec.job_template:
-        spec = spec.job_template.spec
+    if spec and kind == CRON_JOB:
+        spec = spec.job_template.spec if spec.job_template else None
     return spec.template if spec else None
