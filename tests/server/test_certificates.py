@@ -52,6 +52,7 @@ class Cluster:
             "mutate.pods.custom-scheduler.io", label="MutatingWebhookConfiguration custom-scheduler"
         )
         self.watch = MemoryWatch()
+        self.on_close: Callable[[], None] = lambda: None
         self.client_ca = client_ca
         self.certificates = self.worker(self.authority)
 
@@ -62,6 +63,7 @@ class Cluster:
             store=self.store,
             registrations=[Registration(self.validating), Registration(self.mutating)],
             watch=self.watch,
+            close=self.on_close,
             client_ca=self.client_ca,
             clock=self.clock,
             quiet_seconds=0,
@@ -463,6 +465,28 @@ def test_a_stop_ends_the_watch_and_the_thread() -> None:
 
     assert cluster.watch.left.is_set()
     assert threading.active_count() == before
+
+
+def test_a_stop_does_not_wait_for_an_api_server_that_keeps_silent(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = Cluster()
+    asked, closed = threading.Event(), threading.Event()
+
+    def keep_silent() -> None:
+        asked.set()
+        assert closed.wait(PATIENCE_SECONDS)
+        raise Unreachable("this process is stopping")
+
+    cluster.validating.before_patch = keep_silent
+    cluster.on_close = closed.set
+    certificates = cluster.worker(cluster.authority)
+    certificates.start()
+    assert asked.wait(PATIENCE_SECONDS)
+
+    with caplog.at_level(logging.ERROR):
+        certificates.stop()
+
+    assert closed.is_set()
+    assert caplog.records == []
 
 
 def test_a_fault_in_the_program_ends_neither_thread_nor_serving(caplog: pytest.LogCaptureFixture) -> None:

@@ -133,6 +133,7 @@ class SelfSignedCertificates:
     Each look brings four things in line, in this order: the CA with the Secret, the leaf with the hosts of the
     configurations, the configurations with the CA, the leaf with the clock. The last needs no API server. A look
     follows each change that `watch` tells of; `watch(changed)` runs for as long as its context is entered.
+    `close` ends whatever `store` and `registrations` wait for, so that a stop doesn't wait for an API server.
     """
 
     def __init__(
@@ -143,6 +144,7 @@ class SelfSignedCertificates:
         store: SecretStore,
         registrations: Sequence[Registration],
         watch: Callable[[Callable[[], None]], AbstractContextManager[object]],
+        close: Callable[[], None],
         client_ca: Path | None = None,
         clock: Clock = utc_now,
         quiet_seconds: float = QUIET_SECONDS,
@@ -153,6 +155,7 @@ class SelfSignedCertificates:
         self._store = store
         self._registrations = registrations
         self._watch = watch
+        self._close = close
         self._client_ca = client_ca
         self._clock = clock
         self._quiet_seconds = quiet_seconds
@@ -173,6 +176,7 @@ class SelfSignedCertificates:
     def stop(self) -> None:
         """End what `start` began, and wait until a look under way is over."""
         self._stopping.set()
+        self._close()
         self._changed.set()
         self._thread.join()
 
@@ -191,7 +195,7 @@ class SelfSignedCertificates:
         faults = [error for step in (self._follow_cluster, self._renew) if (error := _failure_of(step))]
         self._tell()
         fault = str(faults[0]) if faults else ""
-        if fault and fault != self._fault:
+        if fault and fault != self._fault and not self._stopping.is_set():
             log.error("certificates can't be brought in line: %s", fault)
         if self._fault and not fault:
             log.info("certificates are in line again")
