@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, ItemsView, Iterable, ValuesView
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,21 +17,22 @@ __all__ = ["BoolArray", "ColumnCache", "IntArray", "InternedColumn", "Values"]
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
-_Ids = npt.NDArray[np.int32]
+_Ids = npt.NDArray[np.intp]
 
 V = TypeVar("V", bound=Hashable)
 K = TypeVar("K", bound=Hashable)
+S = TypeVar("S", bound=np.generic)
 
 
 class InternedColumn(Generic[V]):
-    """One value per row, stored as int32 ids that are reused when no row holds their value any more.
+    """One value per row, stored as ids that are reused when no row holds their value any more.
 
     Rows are 0 to len-1 and kept dense by the owner: `append`, `set`, and `swap_remove`, which moves the
     last row into the gap.
     """
 
     def __init__(self, values: Iterable[V] = ()) -> None:
-        self._ids: _Ids = np.zeros(0, dtype=np.int32)
+        self._ids: _Ids = np.zeros(0, dtype=np.intp)
         self._length = 0
         self._id_of: dict[V, int] = {}
         self._values: list[V] = []
@@ -114,16 +115,18 @@ class Values(Generic[V]):
 
     def where(self, predicate: Callable[[V], bool]) -> BoolArray:
         """Where the predicate holds; it is called once per distinct value in the column."""
-        table = np.zeros(self._ids_in_use, dtype=np.bool_)
-        for value, identity in self._id_of.items():
-            table[identity] = predicate(value)
-        return table[self.ids]
+        return self._spread([predicate(value) for value in self._id_of], np.bool_)
 
     def count(self, measure: Callable[[V], int]) -> IntArray:
         """The measure of each row's value; it is called once per distinct value in the column."""
-        table = np.zeros(self._ids_in_use, dtype=np.int64)
-        for value, identity in self._id_of.items():
-            table[identity] = measure(value)
+        return self._spread([measure(value) for value in self._id_of], np.int64)
+
+    def _spread(self, answers: list[Any], dtype: type[S]) -> npt.NDArray[S]:
+        """The answers for the distinct values, in their order, put where the values are."""
+        if len(set(answers)) == 1:
+            return np.full(len(self.ids), answers[0], dtype=dtype)
+        table = np.zeros(self._ids_in_use, dtype=dtype)
+        table[list(self._id_of.values())] = answers
         return table[self.ids]
 
 

@@ -16,8 +16,8 @@ __all__ = [
     "PluginError",
     "ask",
     "ask_status",
-    "check_range",
     "checked_bits",
+    "checked_numbers",
     "checked_scores",
     "checked_status",
     "first_refusal",
@@ -88,41 +88,49 @@ def checked_status(plugin: str, point: str, answer: object) -> Status:
         raise PluginError(plugin, point, answer.message)
     if answer.code not in _CODES[point]:
         raise PluginError(plugin, point, f"the code {answer.code.name} means nothing here")
-    return answer.by(plugin)
+    return answer if answer.is_success else answer.by(plugin)
 
 
 def checked_bits(
     plugin: str, answer: object, reasons: tuple[Reason, ...], nodes: int
-) -> npt.NDArray[np.uint64]:
-    """A filter's answer as one bit per reason, 0 where the node is feasible; raises PluginError."""
+) -> npt.NDArray[np.uint64] | None:
+    """A filter's answer as one bit per reason, 0 where the node is feasible, or None if all are.
+
+    Raises PluginError for another shape or type, or bits without a reason.
+    """
     if not isinstance(answer, np.ndarray) or answer.shape != (nodes,) or answer.dtype.kind not in "biu":
         raise PluginError(plugin, "filter", f"expected {nodes} bools or integers, got {_shape_of(answer)}")
     if answer.dtype.kind == "b":
+        if np.count_nonzero(answer) == nodes:
+            return None
         if len(reasons) != 1:
             raise PluginError(
                 plugin, "filter", f"a bool answer needs exactly one reason, there are {len(reasons)}"
             )
         return (~answer).astype(np.uint64)
-    if nodes and (int(answer.min()) < 0 or int(answer.max()) >> len(reasons)):
+    if not np.count_nonzero(answer):
+        return None
+    if int(answer.min()) < 0 or int(answer.max()) >> len(reasons):
         raise PluginError(plugin, "filter", f"bits are set beyond its {len(reasons)} reasons")
     return answer.astype(np.uint64)
 
 
-def checked_scores(plugin: str, point: str, answer: object, nodes: int) -> Scores:
-    """Scores that are one finite number per node; raises PluginError."""
+def checked_numbers(plugin: str, point: str, answer: object, nodes: int) -> Scores:
+    """One number per node; raises PluginError."""
     if not isinstance(answer, np.ndarray) or answer.shape != (nodes,) or answer.dtype.kind not in "iuf":
         raise PluginError(plugin, point, f"expected {nodes} numbers, got {_shape_of(answer)}")
-    if answer.dtype.kind == "f" and not np.isfinite(answer).all():
-        raise PluginError(plugin, point, "a score is not a finite number")
     return answer
 
 
-def check_range(plugin: str, scores: Scores) -> None:
-    """Raise PluginError unless all scores are between 0 and MAX_NODE_SCORE."""
+def checked_scores(plugin: str, point: str, answer: object, nodes: int) -> Scores:
+    """One number between 0 and MAX_NODE_SCORE per node; raises PluginError."""
+    scores = checked_numbers(plugin, point, answer, nodes)
     lowest, highest = scores.min(), scores.max()
-    if lowest < 0 or highest > MAX_NODE_SCORE:
-        wrong = lowest if lowest < 0 else highest
-        raise PluginError(plugin, "score", f"score {wrong} is not between 0 and {MAX_NODE_SCORE}")
+    # Put so that NaN, which is in no order with anything, fails too.
+    if not (lowest >= 0 and highest <= MAX_NODE_SCORE):
+        wrong = highest if lowest >= 0 else lowest
+        raise PluginError(plugin, point, f"score {wrong} is not between 0 and {MAX_NODE_SCORE}")
+    return scores
 
 
 def _shape_of(answer: object) -> str:

@@ -14,15 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.containment import (
     PluginError,
     ask,
     ask_status,
-    check_range,
     checked_bits,
+    checked_numbers,
     checked_scores,
     checked_status,
     first_refusal,
@@ -233,8 +232,8 @@ class Framework:
             answer = ask(each.name, "filter", each.plugin.filter, pod, nodes)
             reasons = each.plugin.reasons
             bits = checked_bits(each.name, answer, reasons, len(nodes))
-            rejected = bits != 0
-            if rejected.any():
+            if bits is not None:
+                rejected = bits != 0
                 rejections.append(Rejection(each.name, nodes.rows[rejected], bits[rejected], reasons))
                 nodes = nodes.narrow(~rejected)
         return nodes, tuple(rejections)
@@ -254,28 +253,26 @@ class Framework:
         best = np.flatnonzero(total == total.max())
         return int(best[self._rng.randrange(len(best))])
 
-    def _total_scores(self, pod: Pod, nodes: Nodes) -> npt.NDArray[np.float64]:
+    def _total_scores(self, pod: Pod, nodes: Nodes) -> Scores:
         skip = set()
         for looking in self._plugins.pre_score:
             answer = ask(looking.name, "pre_score", looking.plugin.pre_score, pod, nodes)
             if checked_status(looking.name, "pre_score", answer).code is Code.SKIP:
                 skip.add(looking.name)
-        # Whole numbers stay exact in float64, far beyond any sum of weighted scores.
-        total = np.zeros(len(nodes), dtype=np.float64)
+        total: Scores = np.zeros(len(nodes), dtype=np.int64)
         for each in self._plugins.score:
             if each.name not in skip:
-                total += each.weight * self._scores(each, pod, nodes)
+                total = total + each.weight * self._scores(each, pod, nodes)
         return total
 
     def _scores(self, each: Enabled[ScorePlugin], pod: Pod, nodes: Nodes) -> Scores:
         answer = ask(each.name, "score", each.plugin.score, pod, nodes)
-        scores = checked_scores(each.name, "score", answer, len(nodes))
         normalizing = self._plugins.normalize.get(each.name)
-        if normalizing is not None:
-            answer = ask(each.name, "normalize_score", normalizing.normalize_score, pod, scores)
-            scores = checked_scores(each.name, "normalize_score", answer, len(nodes))
-        check_range(each.name, scores)
-        return scores
+        if normalizing is None:
+            return checked_scores(each.name, "score", answer, len(nodes))
+        raw = checked_numbers(each.name, "score", answer, len(nodes))
+        answer = ask(each.name, "normalize_score", normalizing.normalize_score, pod, raw)
+        return checked_scores(each.name, "normalize_score", answer, len(nodes))
 
     def _waits_for(self, plugin: str, event: ClusterEvent) -> bool:
         if plugin == UNSUPPORTED:

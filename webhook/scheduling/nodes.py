@@ -64,15 +64,16 @@ class Nodes:
     Filters get the nodes that passed the filters before them; scores get the feasible nodes.
     """
 
-    __slots__ = ("_columns", "_rows", "_table")
+    __slots__ = ("_columns", "_length", "_rows", "_table")
 
     def __init__(self, table: NodeTable, rows: Rows | None = None) -> None:
         self._table = table
         self._rows = rows
+        self._length = len(table) if rows is None else len(rows)
         self._columns: dict[tuple[str, str], IntArray] = {}
 
     def __len__(self) -> int:
-        return len(self._table) if self._rows is None else len(self._rows)
+        return self._length
 
     def __iter__(self) -> Iterator[NodeInfo]:
         return (NodeInfo(self._table, int(row)) for row in self.rows)

@@ -12,5 +12,7 @@ __all__ = ["relative_to_highest"]
 def relative_to_highest(scores: Scores, *, reverse: bool = False) -> Scores:
     """Scale whole, non-negative scores so that the highest becomes MAX_NODE_SCORE, or 0 if reversed."""
     highest = scores.max(initial=0)
-    scaled = MAX_NODE_SCORE * scores // highest if highest else np.zeros_like(scores)
+    if not highest:
+        return np.full_like(scores, MAX_NODE_SCORE if reverse else 0)
+    scaled = MAX_NODE_SCORE * scores // highest
     return MAX_NODE_SCORE - scaled if reverse else scaled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 __all__ = ["SKIP", "SUCCESS", "Code", "Reason", "Status"]
 
@@ -56,7 +56,7 @@ class Status:
 
     def by(self, plugin: str) -> Status:
         """The same answer with its author's name."""
-        return replace(self, plugin=plugin)
+        return Status(self.code, self.reasons, plugin)
 
 
 SUCCESS = Status()

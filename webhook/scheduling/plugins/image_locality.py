@@ -26,13 +26,15 @@ class ImageLocality:
         """Between 23 MiB (0) and 1000 MiB per image (100), in proportion."""
         images = _images(pod)
         present = np.zeros(len(nodes), dtype=np.int64)
-        for name in images:
-            state = nodes.image(name)
-            if state is not None:
-                spread = len(state.node_names) / nodes.cluster_size
-                present += int(state.size * spread) * nodes.has_image(name)
-        highest = _HIGHEST_PER_IMAGE * max(1, len(images))
-        return MAX_NODE_SCORE * (present.clip(_LOWEST, highest) - _LOWEST) // (highest - _LOWEST)
+        found = [(name, state) for name in images if (state := nodes.image(name)) is not None]
+        if not found:
+            return present
+        for name, state in found:
+            spread = len(state.node_names) / nodes.cluster_size
+            present += int(state.size * spread) * nodes.has_image(name)
+        highest = _HIGHEST_PER_IMAGE * len(images)
+        above = np.minimum(np.maximum(present, _LOWEST), highest) - _LOWEST
+        return MAX_NODE_SCORE * above // (highest - _LOWEST)
 
 
 def _images(pod: Pod) -> list[str]:

@@ -39,56 +39,56 @@ class NodeResourcesBalancedAllocation:
 
     def __init__(self, args: Mapping[str, Any], _handle: Handle) -> None:
         self._args = parse_args("NodeResourcesBalancedAllocation", args, BalancedAllocationArgs)
+        self._amounts: list[tuple[str, int]] = []
 
     def pre_score(self, pod: Pod, _nodes: Nodes) -> Status:
         """Skip for a pod that requests none of the resources: it changes no balance."""
         requests = balancing_requests(pod)
-        return SUCCESS if any(requests.get(spec.name) for spec in self._args.resources) else SKIP
+        amounts = ((spec.name, scored_amount(requests, spec.name)) for spec in self._args.resources)
+        self._amounts = [(name, amount) for name, amount in amounts if amount is not None]
+        return SUCCESS if any(amount for _, amount in self._amounts) else SKIP
 
-    def score(self, pod: Pod, nodes: Nodes) -> Scores:
+    def score(self, _pod: Pod, nodes: Nodes) -> Scores:
         """50 to 100, by how the balance with the pod compares to that without it."""
-        requests = balancing_requests(pod)
-        allocatable, before, after = [], [], []
-        for spec in self._args.resources:
-            amount = scored_amount(requests, spec.name)
-            if amount is not None:
-                allocatable.append(nodes.allocatable(spec.name))
-                before.append(nodes.requested(spec.name))
-                after.append(before[-1] + amount)
-        return _HALF + (_HALF + _balance(after, allocatable) - _balance(before, allocatable)) // 2
+        offered = [nodes.allocatable(name) for name, _ in self._amounts]
+        divisors = [np.maximum(amount, 1) for amount in offered]
+        held = [nodes.requested(name) for name, _ in self._amounts]
+        wanted = [requested + amount for requested, (_, amount) in zip(held, self._amounts, strict=True)]
+        offers = [amount != 0 for amount in offered]
+        return _HALF + (_HALF + _balance(wanted, divisors, offers) - _balance(held, divisors, offers)) // 2
 
 
-def _balance(requested: list[IntArray], allocatable: list[IntArray]) -> IntArray:
+def _balance(requested: list[IntArray], divisors: list[IntArray], offers: list[BoolArray]) -> IntArray:
     """100 less the standard deviation, in percent, of the shares in use of what the node offers."""
-    fractions = [_share(used, offered) for used, offered in zip(requested, allocatable, strict=True)]
-    offers = [offered != 0 for offered in allocatable]
-    if len(fractions) == 2:
+    shares = [used / divisor for used, divisor in zip(requested, divisors, strict=True)]
+    for share in shares:
+        np.minimum(share, 1.0, out=share)
+    if len(shares) == 2:
         # The deviation of two is half their distance; with one resource offered there is none.
-        deviation = np.where(offers[0] & offers[1], np.abs((fractions[0] - fractions[1]) / 2), 0.0)
+        deviation = np.abs(shares[0] - shares[1])
+        deviation *= 0.5 * (offers[0] & offers[1])
     else:
-        deviation = _deviation(fractions, offers)
-    return ((1 - deviation) * MAX_NODE_SCORE).astype(np.int64)
+        deviation = _deviation(shares, offers)
+    balance = np.subtract(1.0, deviation, out=deviation)
+    balance *= MAX_NODE_SCORE
+    return balance.astype(np.int64)
 
 
-def _share(used: IntArray, offered: IntArray) -> _Shares:
-    return np.minimum(used / np.maximum(offered, 1), 1.0)
-
-
-def _deviation(fractions: list[_Shares], offers: list[BoolArray]) -> _Shares:
+def _deviation(shares: list[_Shares], offers: list[BoolArray]) -> _Shares:
     """Of any number of resources, added up in their order so that the rounding is Go's."""
     count = np.sum(offers, axis=0)
     divisor = np.maximum(count, 1)
     total = np.zeros(len(count))
-    for share, offer in zip(fractions, offers, strict=True):
+    for share, offer in zip(shares, offers, strict=True):
         total += np.where(offer, share, 0.0)
     mean = total / divisor
     squares = np.zeros(len(count))
-    for share, offer in zip(fractions, offers, strict=True):
+    for share, offer in zip(shares, offers, strict=True):
         squares += np.where(offer, (share - mean) * (share - mean), 0.0)
     highest = np.max(
-        [np.where(offer, share, 0.0) for share, offer in zip(fractions, offers, strict=True)], axis=0
+        [np.where(offer, share, 0.0) for share, offer in zip(shares, offers, strict=True)], axis=0
     )
     lowest = np.min(
-        [np.where(offer, share, 1.0) for share, offer in zip(fractions, offers, strict=True)], axis=0
+        [np.where(offer, share, 1.0) for share, offer in zip(shares, offers, strict=True)], axis=0
     )
     return np.select([count > 2, count == 2], [np.sqrt(squares / divisor), (highest - lowest) / 2], 0.0)

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from webhook.scheduling.arguments import parse_args
+from webhook.scheduling.columns import IntArray
 from webhook.scheduling.events import Action, ClusterEvent, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
@@ -91,7 +92,7 @@ class NodeResourcesFit:
         """The weighted mean over the resources of the percentage that would stay free."""
         requests = scoring_requests(pod)
         total = np.zeros(len(nodes), dtype=np.int64)
-        weights = np.zeros(len(nodes), dtype=np.int64)
+        weights: IntArray | int = 0
         for spec in self._args.scoring_strategy.resources:
             amount = scored_amount(requests, spec.name)
             if amount is None:
@@ -102,11 +103,14 @@ class NodeResourcesFit:
                 if spec.name in {CPU, MEMORY}
                 else nodes.requested(spec.name)
             )
-            free = allocatable - held - amount
-            # Where nothing is offered the divisor is 1: free is not positive there, so neither is the share.
-            share = np.maximum(free, 0) * MAX_NODE_SCORE // np.maximum(allocatable, 1)
-            total += spec.weight * share
-            weights += spec.weight * (allocatable != 0)
+            free = np.maximum(allocatable - (held + amount), 0)
+            if np.count_nonzero(allocatable) == len(nodes):
+                total += free * MAX_NODE_SCORE // allocatable * spec.weight
+                weights = weights + spec.weight
+            else:
+                # Nothing is free where nothing is offered; such a node is scored by the other resources.
+                total += free * MAX_NODE_SCORE // np.maximum(allocatable, 1) * spec.weight
+                weights = weights + spec.weight * (allocatable != 0)
         return total // np.maximum(weights, 1)
 
     def _counts(self, name: str, amount: int) -> bool:
