@@ -14,5 +14,5 @@ def relative_to_highest(scores: Scores, *, reverse: bool = False) -> Scores:
     highest = scores.max(initial=0)
     if not highest:
         return np.full_like(scores, MAX_NODE_SCORE if reverse else 0)
-    scaled = MAX_NODE_SCORE * scores // highest
+    scaled: Scores = MAX_NODE_SCORE * scores // highest
     return MAX_NODE_SCORE - scaled if reverse else scaled

@@ -6,13 +6,34 @@ import numpy as np
 
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
-from webhook.scheduling.plugin import PerNodeFilterPlugin, PerNodeScorePlugin, Rejections, Scores
+from webhook.scheduling.plugin import (
+    FilterPlugin,
+    PerNodeFilterPlugin,
+    PerNodeScorePlugin,
+    Rejections,
+    ScorePlugin,
+    Scores,
+)
 from webhook.scheduling.status import Code, Reason
 
-__all__ = ["PerNodeFilter", "PerNodeScore"]
+__all__ = ["PerNodeFilter", "PerNodeScore", "as_filter", "as_score"]
 
 # As many as an answer has bits; the last one stands for all others.
 _MAX_REASONS = 64
+
+
+def as_filter(name: str, plugin: object) -> FilterPlugin | None:
+    """The plugin as a filter over all nodes, or None if it is no filter at either level."""
+    if isinstance(plugin, FilterPlugin):
+        return plugin
+    return PerNodeFilter(name, plugin) if isinstance(plugin, PerNodeFilterPlugin) else None
+
+
+def as_score(plugin: object) -> ScorePlugin | None:
+    """The plugin as a score over all nodes, or None if it doesn't score at either level."""
+    if isinstance(plugin, ScorePlugin):
+        return plugin
+    return PerNodeScore(plugin) if isinstance(plugin, PerNodeScorePlugin) else None
 
 
 class PerNodeFilter:

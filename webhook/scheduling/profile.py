@@ -17,7 +17,7 @@ from webhook.errors import ConfigurationError
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
 from webhook.scheduling.framework import Enabled, Framework, PluginSet
-from webhook.scheduling.per_node import PerNodeFilter, PerNodeScore
+from webhook.scheduling.per_node import as_filter, as_score
 from webhook.scheduling.plugin import (
     BindPlugin,
     EventsPlugin,
@@ -172,13 +172,11 @@ class _Workshop:
     def _at(self, point: str, name: str) -> object | None:
         """The plugin as the extension point takes it, or None where it doesn't implement it."""
         plugin = self._make(name)
-        if isinstance(plugin, _PROTOCOLS[point]):
-            return plugin
-        if point == "filter" and isinstance(plugin, PerNodeFilterPlugin):
-            return PerNodeFilter(name, plugin)
-        if point == "score" and isinstance(plugin, PerNodeScorePlugin):
-            return PerNodeScore(plugin)
-        return None
+        if point == "filter":
+            return as_filter(name, plugin)
+        if point == "score":
+            return as_score(plugin)
+        return plugin if isinstance(plugin, _PROTOCOLS[point]) else None
 
 
 def _merged(defaults: Sequence[PluginRef], changes: PluginSetConfig) -> list[PluginRef]:

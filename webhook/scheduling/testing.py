@@ -1,0 +1,158 @@
+"""For tests of plugins: nodes, pods and a cluster in one line each, and one plugin run over them.
+
+cache = make_cache(make_node("big", cpu="8"), make_node("small", cpu="1"))
+assert run_score(MyPlugin(), make_pod(cpu="500m"), cache) == {"big": 100, "small": 50}
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from webhook.scheduling.cache import Cache
+from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
+from webhook.scheduling.containment import checked_bits, checked_scores
+from webhook.scheduling.framework import Framework
+from webhook.scheduling.nodes import Nodes
+from webhook.scheduling.objects import Node, Pod, Quantity
+from webhook.scheduling.per_node import as_filter, as_score
+from webhook.scheduling.plugin import Handle, NormalizePlugin, PreFilterPlugin, PreScorePlugin
+from webhook.scheduling.profile import build_framework
+from webhook.scheduling.sources import load_plugins
+from webhook.scheduling.status import Code, Status
+
+__all__ = ["make_cache", "make_framework", "make_handle", "make_node", "make_pod", "run_filter", "run_score"]
+
+
+def make_node(
+    name: str = "node",
+    *,
+    cpu: Quantity = "4",
+    memory: Quantity = "32Gi",
+    pods: Quantity = "110",
+    resources: Mapping[str, Quantity] | None = None,
+    labels: Mapping[str, str] | None = None,
+    taints: Iterable[str] = (),
+    images: Mapping[str, int] | None = None,
+    unschedulable: bool = False,
+) -> Node:
+    """A node. Taints are written as for kubectl, `key=value:NoSchedule`; images by name with their bytes."""
+    manifest = {
+        "metadata": {"name": name, "uid": f"uid-of-{name}", "labels": dict(labels or {})},
+        "spec": {"unschedulable": unschedulable, "taints": [_taint(text) for text in taints]},
+        "status": {
+            "allocatable": {"cpu": cpu, "memory": memory, "pods": pods, **(resources or {})},
+            "images": [{"names": [image], "sizeBytes": size} for image, size in (images or {}).items()],
+        },
+    }
+    return msgspec.convert(manifest, Node)
+
+
+def make_pod(
+    name: str = "pod",
+    *,
+    namespace: str = "default",
+    cpu: Quantity | None = None,
+    memory: Quantity | None = None,
+    requests: Mapping[str, Quantity] | None = None,
+    labels: Mapping[str, str] | None = None,
+    host_ports: Iterable[int] = (),
+    node: str = "",
+    spec: Mapping[str, Any] | None = None,
+    status: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Pod:
+    """A pod with one container. `spec`, `status` and `metadata` add to the manifest, as in YAML."""
+    wanted = {"cpu": cpu, "memory": memory, **(requests or {})}
+    container = {
+        "name": "main",
+        "image": "registry.example/main",
+        "resources": {"requests": {key: value for key, value in wanted.items() if value is not None}},
+        "ports": [{"containerPort": port, "hostPort": port} for port in host_ports],
+    }
+    manifest = {
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "uid": f"uid-of-{namespace}/{name}",
+            "labels": dict(labels or {}),
+            **(metadata or {}),
+        },
+        "spec": {"nodeName": node, "containers": [container], **(spec or {})},
+        "status": dict(status or {}),
+    }
+    return msgspec.convert(manifest, Pod)
+
+
+def make_cache(*nodes: Node, pods: Iterable[Pod] = ()) -> Cache:
+    """A cluster of these nodes, with the pods that name their node placed."""
+    cache = Cache()
+    for node in nodes:
+        cache.set_node(node)
+    for pod in pods:
+        cache.set_pod(pod)
+    return cache
+
+
+def make_handle(cache: Cache | None = None) -> Handle:
+    """What a plugin's factory gets beside its arguments."""
+    return Handle("custom-scheduler", make_cache() if cache is None else cache)
+
+
+def make_framework(cache: Cache, **plugins: object) -> Framework:
+    """The default profile over the cluster, with these plugins added by name. Ties are broken alike each time."""
+    registry = load_plugins()
+    for name, plugin in plugins.items():
+        registry.register(name, lambda _args, _handle, plugin=plugin: plugin)
+    added = PluginSetConfig(enabled=tuple(PluginRef(name=name) for name in plugins))
+    return build_framework(
+        Profile(plugins=PluginsConfig(multi_point=added)), registry, cache, random.Random(0)
+    )  # noqa: S311 - breaks ties
+
+
+def run_filter(plugin: object, pod: Pod, cache: Cache) -> dict[str, list[str]]:
+    """Why the plugin rejects each node that it rejects; raises AssertionError if it is no filter."""
+    nodes = Nodes(cache.table)
+    filtering = as_filter(type(plugin).__name__, plugin)
+    assert filtering is not None, f"{plugin!r} has neither filter nor filter_node"
+    if isinstance(plugin, PreFilterPlugin):
+        answer = plugin.pre_filter(pod, nodes)
+        if isinstance(answer, Status) and answer.code is Code.SKIP:
+            return {}
+        if isinstance(answer, Status) and not answer.is_success:
+            return {name: list(answer.reasons) for name in nodes.names}
+    rejections = filtering.filter(pod, nodes)
+    reasons = filtering.reasons
+    bits = checked_bits(type(plugin).__name__, rejections, reasons, len(nodes))
+    if bits is None:
+        return {}
+    return {
+        name: [reason.text for index, reason in enumerate(reasons) if int(given) >> index & 1]
+        for name, given in zip(nodes.names, bits, strict=True)
+        if given
+    }
+
+
+def run_score(
+    plugin: object, pod: Pod, cache: Cache, *, only: Sequence[str] | None = None
+) -> dict[str, float]:
+    """The normalized score of each node, or of `only` some; 0 for all if the plugin skips the pod."""
+    nodes = Nodes(cache.table) if only is None else Nodes(cache.table).only(only)
+    scoring = as_score(plugin)
+    assert scoring is not None, f"{plugin!r} has neither score nor score_node"
+    if isinstance(plugin, PreScorePlugin) and plugin.pre_score(pod, nodes).code is Code.SKIP:
+        return dict.fromkeys(nodes.names, 0.0)
+    scores = scoring.score(pod, nodes)
+    if isinstance(plugin, NormalizePlugin):
+        scores = plugin.normalize_score(pod, scores)
+    checked = checked_scores(type(plugin).__name__, "score", scores, len(nodes))
+    return dict(zip(nodes.names, (float(score) for score in checked), strict=True))
+
+
+def _taint(text: str) -> dict[str, str]:
+    key_and_value, _, effect = text.rpartition(":")
+    key, _, value = key_and_value.partition("=")
+    return {"key": key, "value": value, "effect": effect}
