@@ -12,12 +12,15 @@ from typing import Literal
 import msgspec
 from flask import Flask, request
 from gunicorn.workers.gthread import ThreadWorker
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from webhook.errors import ConfigurationError, CustomSchedulerError
 from webhook.serving import Draining, ServingOptions, serve
 from webhook.serving.application import Application
 
 log = logging.getLogger("program")
+
+MAX_BODY_BYTES = 8 << 20
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,10 +43,11 @@ class EchoService:
         self._pairs = iter(scenario.pairs)
         self._context = self._next_context()
         self.app = app = Flask("echo")
-        app.config["MAX_CONTENT_LENGTH"] = 8 << 20
+        # Werkzeug cuts a chunked body at this length without an error, so it is one more than what is allowed.
+        app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES + 1
         app.add_url_rule("/", "ok", lambda: "ok")
         app.add_url_rule("/pid", "pid", lambda: str(os.getpid()))
-        app.add_url_rule("/echo", "echo", lambda: str(len(request.get_data())), methods=["POST"])
+        app.add_url_rule("/echo", "echo", self._echo, methods=["POST"])
         app.add_url_rule("/swap", "swap", self._swap, methods=["POST"])
         if scenario.fault == "refuses to be made":
             raise ConfigurationError("the pear is not ripe: wait a week")
@@ -52,6 +56,12 @@ class EchoService:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(next(self._pairs))
         return context
+
+    def _echo(self) -> str:
+        body = request.get_data()
+        if len(body) > MAX_BODY_BYTES:
+            raise RequestEntityTooLarge
+        return str(len(body))
 
     def _swap(self) -> str:
         self._context = self._next_context()
@@ -90,7 +100,9 @@ def main() -> int:
         return EchoService(scenario)
 
     try:
-        return serve(scenario.options, make_service, on_worker_exit=lambda pid: log.info("worker %d ended", pid))
+        return serve(
+            scenario.options, make_service, on_worker_exit=lambda pid: log.info("worker %d ended", pid)
+        )
     except CustomSchedulerError as error:
         print(error)
         return 2

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -50,9 +51,10 @@ class Authority:
             ca.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(file))
         return cls(ca=ca, pairs=[str(file) for file in files])
 
+    @cached_property
     def client_context(self) -> ssl.SSLContext:
-        """Return a context that trusts this CA."""
-        context = ssl.create_default_context()
+        """A context that trusts this CA, and no other."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self.ca.configure_trust(context)
         return context
 
@@ -73,7 +75,10 @@ class Server:
 
     def await_log(self, text: str) -> None:
         """Wait until a line of the log contains this."""
-        eventually(lambda: self.logged(text), f"{text!r} in the log")
+        eventually(
+            lambda: self.logged(text) or self.process.poll() is not None, f"{text!r} in the log or the end"
+        )
+        assert self.logged(text), "".join(self.log)
 
     def tcp(self, timeout: float = PATIENCE_SECONDS) -> socket.socket:
         """Open a connection to the TLS port that has sent nothing yet."""
@@ -81,12 +86,12 @@ class Server:
 
     def tls(self, timeout: float = PATIENCE_SECONDS) -> ssl.SSLSocket:
         """Open a connection to the TLS port that is through with its handshake."""
-        return self.authority.client_context().wrap_socket(self.tcp(timeout), server_hostname="127.0.0.1")
+        return self.authority.client_context.wrap_socket(self.tcp(timeout), server_hostname="127.0.0.1")
 
     def http(self, timeout: float = PATIENCE_SECONDS) -> http.client.HTTPSConnection:
         """Return an HTTP client of the TLS port; it keeps its connection."""
         return http.client.HTTPSConnection(
-            "127.0.0.1", self.port, timeout=timeout, context=self.authority.client_context()
+            "127.0.0.1", self.port, timeout=timeout, context=self.authority.client_context
         )
 
     def get(self, path: str = "/", timeout: float = PATIENCE_SECONDS) -> str:

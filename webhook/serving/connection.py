@@ -7,7 +7,7 @@ import socket
 import ssl
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gunicorn.http import get_parser
 from gunicorn.sock import ssl_wrap_socket
@@ -18,7 +18,10 @@ from webhook.serving.config import Config
 if TYPE_CHECKING:
     from gunicorn.http.unreader import Unreader
 
-__all__ = ["Connection"]
+__all__ = ["Connection", "Place"]
+
+Place = Literal["poller", "queue", "thread"]
+"""Who has a connection: the main loop's poller, the queue before the threads, or one of them."""
 
 _TLS_RECORD_BYTES = 16384
 _END_OF_HEAD = b"\r\n\r\n"
@@ -36,20 +39,33 @@ class Connection(TConn):
     """A TConn that never waits: handshake and request head arrive piece by piece, without a thread.
 
     `deadline` (monotonic seconds) is when the client has to be through with what it began: its handshake, a
-    request up to the end of the answer, or the closing. It is infinite while the client owes nothing.
+    request up to the end of the answer, or the closing. It is infinite while the client owes nothing. Time that
+    the connection spends waiting for a thread does not count.
     """
 
     cfg: Config
+    place: Place
 
     def __init__(self, cfg: Config, sock: socket.socket, client: str, server: str) -> None:
         super().__init__(cfg, sock, client, server)
-        self.in_thread = False
+        self.place = "poller"
         self.deadline = math.inf
+        self._queued_at = math.inf
         self.grant(cfg.request_deadline_seconds)
 
     def grant(self, seconds: float) -> None:
         """Set the deadline this far from now."""
         self.deadline = time.monotonic() + seconds
+
+    def queue(self) -> None:
+        """Stop the clock, as it is we who let the client wait now."""
+        self.place = "queue"
+        self._queued_at = time.monotonic()
+
+    def unqueue(self) -> None:
+        """Let the clock run again, now that a thread is there."""
+        self.deadline += time.monotonic() - self._queued_at
+        self.place = "thread"
 
     @property
     def idle(self) -> bool:

@@ -85,8 +85,8 @@ class TlsThreadWorker(ThreadWorker):
         self.enqueue_req(conn)
 
     def enqueue_req(self, conn: Connection) -> None:  # type: ignore[override]  # there are no others
-        """Give the connection a thread."""
-        conn.in_thread = True
+        """Give the connection the next free thread."""
+        conn.queue()
         self._owing.add(conn)
         super().enqueue_req(conn)
 
@@ -95,6 +95,7 @@ class TlsThreadWorker(ThreadWorker):
 
         Runs in a thread of the pool.
         """
+        conn.unqueue()
         try:
             if not conn.receive():
                 return True
@@ -108,7 +109,7 @@ class TlsThreadWorker(ThreadWorker):
 
     def finish_request(self, conn: Connection, fs: Future[bool]) -> None:  # type: ignore[override]  # as above
         """Decide what becomes of a connection that comes back from its thread. Runs in the main loop."""
-        conn.in_thread = False
+        conn.place = "poller"
         if (error := fs.exception()) is not None:
             self.log.error("could not serve %s", conn.client, exc_info=error)
         if error is not None or not fs.result():
@@ -145,9 +146,9 @@ class TlsThreadWorker(ThreadWorker):
             return
         self._next_sweep = now + _SWEEP_SECONDS
         for conn in [conn for conn in self._owing if conn.deadline <= now]:
-            if conn.in_thread:
+            if conn.place == "thread":
                 conn.cut()
-            else:
+            elif conn.place == "poller":
                 self.poller.unregister(conn.sock)
                 self._close(conn)
 
@@ -163,5 +164,5 @@ class TlsThreadWorker(ThreadWorker):
                 pass
             listener.close()
         for conn in self._owing:
-            if not conn.in_thread:
+            if conn.place == "poller":
                 conn.deadline = min(conn.deadline, deadline)

@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+
+import pytest
+
+from tests.serving.clients import (
+    Client,
+    everything,
+    half_a_body,
+    half_a_head,
+    half_a_hello,
+    held,
+    lingering,
+    median_answer,
+    plain_http,
+    silent_tcp,
+    silent_tls,
+)
+from tests.serving.conftest import Start
+from tests.serving.server import Server, eventually
+
+AT_ONCE = 1.0
+"""Seconds, far above what an answer takes and below each of the delays that are tested for."""
+
+
+# Defect A: a connection that has finished its handshake and is silent holds a thread.
+
+
+def test_silent_tls_connections_hold_no_thread(start: Start) -> None:
+    server = start(threads=2)
+
+    with held(server, silent_tls, 4):
+        assert server.seconds_to_answer() < AT_ONCE
+
+
+def test_gunicorns_own_worker_is_stuck_behind_silent_tls_connections(start: Start) -> None:
+    server = start(threads=2, worker="stock")
+
+    with held(server, silent_tls, 2):
+        assert server.is_stuck(AT_ONCE)
+
+
+# Defect B: no deadline for handshake, head and body.
+
+
+def test_what_is_half_sent_holds_no_thread_and_ends_at_its_deadline(start: Start) -> None:
+    server = start(threads=2, request_deadline_seconds=0.4)
+
+    began = time.monotonic()
+    with (
+        held(server, silent_tcp, 2) as silent,
+        held(server, half_a_hello, 2) as greeting,
+        held(server, half_a_head, 2) as asking,
+    ):
+        assert server.seconds_to_answer() < AT_ONCE
+        assert [everything(sock) for sock in silent + greeting + asking] == [b""] * 6
+
+    assert 0.4 <= time.monotonic() - began < 0.4 + 2 * AT_ONCE
+
+
+def test_half_a_body_holds_its_thread_until_the_deadline(start: Start) -> None:
+    server = start(threads=2, request_deadline_seconds=0.4)
+
+    with held(server, half_a_body, 2) as socks:
+        assert server.seconds_to_answer() < 0.4 + 2 * AT_ONCE
+        assert [everything(sock) for sock in socks] == [b""] * 2
+
+    assert not server.logged("ERROR")
+
+
+def test_gunicorns_own_worker_is_stuck_behind_what_is_half_sent(start: Start) -> None:
+    server = start(threads=3, worker="stock", request_deadline_seconds=0.2)
+
+    with held(server, half_a_hello, 1), held(server, half_a_head, 1), held(server, half_a_body, 1):
+        assert server.is_stuck(1.5)
+
+
+# Defect C: closing waits for the client in the main loop.
+
+
+@pytest.mark.parametrize("client", [lingering, plain_http])
+def test_clients_that_do_not_hang_up_delay_nobody(start: Start, client: Client) -> None:
+    server = start(threads=2)
+
+    with held(server, client, 4):
+        assert server.seconds_to_answer() < AT_ONCE
+
+
+def test_gunicorns_own_worker_waits_for_a_client_that_does_not_hang_up(start: Start) -> None:
+    server = start(threads=2, worker="stock")
+
+    with held(server, lingering, 1):
+        assert server.seconds_to_answer() > AT_ONCE
+
+
+def test_a_client_that_does_not_hang_up_is_cut_after_a_while(server: Server) -> None:
+    def is_cut() -> bool:
+        try:
+            return not socket.socket.send(sock, b"more")
+        except ConnectionError:
+            return True
+
+    with held(server, lingering, 1) as (sock,):
+        began = time.monotonic()
+        eventually(is_cut, "the connection is cut")
+
+    assert time.monotonic() - began > AT_ONCE
+
+
+# Defect D: one silent connection makes the stop last as long as it may.
+
+
+def test_a_stop_waits_only_briefly_for_those_who_said_nothing(start: Start) -> None:
+    server = start(graceful_seconds=10, request_deadline_seconds=60)
+
+    with (
+        held(server, silent_tcp, 1),
+        held(server, silent_tls, 1),
+        held(server, half_a_hello, 1),
+        held(server, half_a_head, 1),
+    ):
+        assert server.seconds_to_stop() < 4
+
+    assert server.logged("service stopped")
+
+
+def test_gunicorns_own_worker_takes_all_its_grace(start: Start) -> None:
+    server = start(graceful_seconds=3, worker="stock")
+
+    with held(server, silent_tls, 1):
+        assert server.seconds_to_stop() > 3
+
+
+# Crowds, at the default number of threads.
+
+
+@pytest.mark.parametrize(
+    ("client", "count"),
+    [
+        pytest.param(half_a_hello, 16, id="16 slow handshakes"),
+        pytest.param(half_a_head, 16, id="16 slow heads"),
+        pytest.param(half_a_body, 16, id="16 slow bodies"),
+        pytest.param(silent_tcp, 64, id="64 silent TCP connections"),
+        pytest.param(silent_tls, 64, id="64 silent TLS connections"),
+        pytest.param(lingering, 32, id="32 lingering closers"),
+        pytest.param(plain_http, 32, id="32 plain HTTP clients"),
+    ],
+)
+def test_a_crowd_leaves_answers_under_50_ms(server: Server, client: Client, count: int) -> None:
+    with held(server, client, count):
+        # Three tries, as another program may have the processor just now.
+        assert any(median_answer(server) < 0.05 for _ in range(3))
+
+
+# What must go on working.
+
+
+def test_a_connection_is_kept_between_requests(server: Server) -> None:
+    client = server.http()
+
+    for _ in range(3):
+        client.request("GET", "/")
+        answer = client.getresponse()
+        assert (answer.read(), answer.getheader("Connection")) == (b"ok", "keep-alive")
+
+    client.close()
+
+
+def test_an_idle_connection_outlives_the_deadline_of_a_request(start: Start) -> None:
+    server = start(request_deadline_seconds=0.3)
+    idle = server.tls()
+    used = server.http()
+    used.request("GET", "/")
+    used.getresponse().read()
+
+    with held(server, half_a_head, 1) as (slow,):
+        everything(slow)
+    idle.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    used.request("GET", "/")
+
+    assert everything(idle).endswith(b"ok")
+    assert used.getresponse().read() == b"ok"
+    idle.close()
+    used.close()
+
+
+def test_a_request_may_arrive_byte_by_byte(server: Server) -> None:
+    with server.tls() as sock:
+        for byte in b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc":
+            sock.sendall(bytes([byte]))
+
+        assert everything(sock).endswith(b"\r\n\r\n3")
+
+
+def test_a_request_that_comes_early_is_answered_even_if_openssl_has_read_it_already(server: Server) -> None:
+    early = b"GET /pid HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+    with server.tls() as sock:
+        sock.sendall(b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10000\r\n\r\n")
+        sock.sendall(b"x" * 10000 + early)  # one TLS record
+        answers = everything(sock)
+
+    assert answers.count(b"HTTP/1.1 200 OK") == 2
+
+
+def test_a_client_may_close_its_side_before_the_answer(server: Server) -> None:
+    with server.tls() as sock:
+        sock.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        socket.socket.shutdown(sock, socket.SHUT_WR)
+
+        assert everything(sock).endswith(b"ok")
+
+
+def test_the_server_says_goodbye_as_tls_demands(server: Server) -> None:
+    sock = server.authority.client_context.wrap_socket(
+        server.tcp(), server_hostname="127.0.0.1", suppress_ragged_eofs=False
+    )
+    sock.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+    while sock.recv(65536):  # SSLEOFError without it
+        pass
+
+    sock.close()
+
+
+# Bodies over the application's limit.
+
+
+def test_a_chunked_body_over_the_limit_is_refused_and_the_connection_ends(server: Server) -> None:
+    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+
+    with server.tls() as sock:
+        sock.sendall(b"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in range(160):  # 10 MiB
+            sock.sendall(chunk)
+        answer = everything(sock)
+
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_body_announced_over_the_limit_is_refused_and_the_connection_ends(server: Server) -> None:
+    with server.tls() as sock:
+        sock.sendall(b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n")
+        for _ in range(90):
+            sock.sendall(b"x" * 100_000)
+        answer = everything(sock)
+
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_chunked_body_under_the_limit_is_taken(server: Server) -> None:
+    client = server.http()
+
+    client.request("POST", "/echo", body=iter([b"x" * 1000] * 1000), encode_chunked=True)
+
+    assert client.getresponse().read() == b"1000000"
+    client.close()
+
+
+# Clients that do not speak TLS or HTTP.
+
+
+def test_plain_http_is_told_so(server: Server) -> None:
+    with server.tcp() as sock:
+        sock.sendall(b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")
+        answer = everything(sock)
+
+    assert answer.startswith(b"HTTP/1.0 400 Bad Request\r\n")
+    assert answer.endswith(b"This port speaks HTTPS.\n")
+
+
+def test_noise_is_not_worth_a_warning(server: Server) -> None:
+    log_before = len(server.log)
+    for noise in (b"", b"\x00" * 600, b"GET / HTTP/1.1\r\n\r\n"):
+        with server.tcp() as sock:
+            sock.sendall(noise)
+    with server.tls():
+        pass
+    untrusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    with pytest.raises(ssl.SSLCertVerificationError):
+        untrusting.wrap_socket(server.tcp(), server_hostname="127.0.0.1")
+    assert server.get() == "ok"
+
+    assert not [line for line in server.log[log_before:] if line.startswith(("WARNING", "ERROR"))]
+
+
+def test_a_head_without_end_is_refused(server: Server) -> None:
+    with server.tls() as sock:
+        sock.sendall(b"GET /" + b"x" * 100_000)
+        answer = everything(sock)
+
+    assert answer.startswith(b"HTTP/1.1 414 ")
