@@ -1,0 +1,203 @@
+"""`serve` as a person starts it: what goes wrong is one line, what goes right answers reviews with no cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import trustme
+import urllib3
+
+from devcluster.ports import free_port
+
+POLICY = Path(__file__).parents[2] / "manifests/base/policy.yaml"
+
+
+@pytest.fixture(scope="module")
+def ca() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def pair(ca: trustme.CA, tmp_path: Path) -> list[str]:
+    leaf = ca.issue_cert("localhost", "127.0.0.1")
+    certificate, key = tmp_path / "tls.pem", tmp_path / "key.pem"
+    certificate.write_bytes(b"".join(blob.bytes() for blob in leaf.cert_chain_pems))
+    key.write_bytes(leaf.private_key_pem.bytes())
+    return ["--tls-cert", str(certificate), "--tls-key", str(key)]
+
+
+def command(*options: str) -> list[str]:
+    addresses = ["--host", "127.0.0.1", "--ops-host", "127.0.0.1", "--ops-port", str(free_port())]
+    return [sys.executable, "-m", "webhook", "serve", *addresses, *options]
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {"HOME": str(home), "PATH": os.environ["PATH"]}
+
+
+def refusal(home: Path, *options: str) -> str:
+    """Start `serve`, expect exit code 2 and one line, and return that line."""
+    ended = subprocess.run(
+        command(*options), capture_output=True, text=True, timeout=60, check=False, env=environment(home)
+    )
+    lines = [line for line in ended.stderr.splitlines() if line.startswith("Error: ")]
+    assert ended.returncode == 2, ended.stderr
+    assert len(lines) == 1
+    assert "Traceback" not in ended.stderr
+    return lines[0]
+
+
+@contextmanager
+def serving(home: Path, port: int, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(
+        command("--port", str(port), *options), stderr=subprocess.DEVNULL, env=environment(home)
+    )
+    try:
+        deadline = time.monotonic() + 30
+        while process.poll() is None and time.monotonic() < deadline:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.02)
+        yield process
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def test_offline_answers_a_review_from_the_policy_and_stops_on_sigterm(
+    ca: trustme.CA, pair: list[str], tmp_path: Path
+) -> None:
+    port = free_port()
+    context = ssl.create_default_context()
+    ca.configure_trust(context)
+    body = json.dumps(
+        {
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
+            "request": {
+                "uid": "u-1",
+                "kind": {"group": "", "version": "v1", "kind": "Pod"},
+                "operation": "CREATE",
+                "namespace": "team-a",
+                "object": {"metadata": {"name": "web"}, "spec": {}},
+            },
+        }
+    )
+
+    options = ["--offline", "--policy", str(POLICY), "--drain-seconds", "0", *pair]
+    with serving(tmp_path, port, *options) as process:
+        with urllib3.HTTPSConnectionPool("localhost", port, ssl_context=context, timeout=10) as pool:
+            answer = pool.request(
+                "POST", "/validate", body=body, headers={"Content-Type": "application/json"}
+            ).json()
+        process.terminate()
+        code = process.wait(30)
+
+    assert answer["response"]["allowed"] is False
+    assert answer["response"]["status"]["message"].startswith("Pod must have custom label")
+    assert code == 0
+
+
+def test_a_broken_policy_is_named_with_the_place_of_its_fault(pair: list[str], tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(POLICY.read_text().replace("action: Deny", "action: Forbid"))
+
+    told = refusal(tmp_path, "--offline", "--policy", str(policy), *pair)
+
+    assert str(policy) in told
+    assert "spec.requiredLabels[0].action" in told
+
+
+def test_a_missing_policy_is_named(pair: list[str], tmp_path: Path) -> None:
+    assert "absent.yaml" in refusal(tmp_path, "--offline", "--policy", "absent.yaml", *pair)
+
+
+def test_a_missing_certificate_is_named(pair: list[str], tmp_path: Path) -> None:
+    Path(pair[1]).unlink()
+
+    assert pair[1] in refusal(tmp_path, "--offline", "--policy", str(POLICY), *pair)
+
+
+def test_a_key_of_another_certificate_is_refused(ca: trustme.CA, pair: list[str], tmp_path: Path) -> None:
+    Path(pair[3]).write_bytes(ca.issue_cert("other").private_key_pem.bytes())
+
+    assert pair[3] in refusal(tmp_path, "--offline", "--policy", str(POLICY), *pair)
+
+
+def test_a_taken_port_is_named_with_the_option_that_changes_it(pair: list[str], tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+
+        told = refusal(tmp_path, "--offline", "--policy", str(POLICY), "--port", port, *pair)
+
+    assert f"127.0.0.1:{port}" in told
+    assert "--port" in told
+
+
+def test_no_cluster_at_all_is_told_with_the_ways_to_name_one(tmp_path: Path) -> None:
+    assert "--kubeconfig" in refusal(tmp_path, "--policy", str(POLICY))
+
+
+def test_a_broken_scheduler_configuration_is_named(pair: list[str], tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(KUBECONFIG)
+    broken = tmp_path / "scheduler.yaml"
+    broken.write_text("apiVersion: custom-scheduler.io/v1alpha1\nkind: SchedulerConfiguration\nprofile: []\n")
+
+    told = refusal(
+        tmp_path,
+        "--policy",
+        str(POLICY),
+        "--kubeconfig",
+        str(kubeconfig),
+        "--scheduler-config",
+        str(broken),
+        *pair,
+    )
+
+    assert str(broken) in told
+    assert "profile" in told
+
+
+def test_files_mode_serves_while_the_api_server_cannot_be_reached(
+    ca: trustme.CA, pair: list[str], tmp_path: Path
+) -> None:
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(KUBECONFIG)
+    port = free_port()
+    context = ssl.create_default_context()
+    ca.configure_trust(context)
+
+    options = ["--policy", str(POLICY), "--kubeconfig", str(kubeconfig), "--drain-seconds", "0", *pair]
+    with (
+        serving(tmp_path, port, *options) as process,
+        urllib3.HTTPSConnectionPool("localhost", port, ssl_context=context, timeout=10) as pool,
+    ):
+        answer = pool.request("POST", "/validate", body="{", headers={"Content-Type": "application/json"})
+        still_running = process.poll() is None
+
+    assert answer.status == 400
+    assert still_running
+
+
+# Port 9 is discard: nothing listens there, so a connection is refused at once.
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+current-context: nowhere
+contexts: [{name: nowhere, context: {cluster: nowhere, user: nobody}}]
+clusters: [{name: nowhere, cluster: {server: "https://127.0.0.1:9"}}]
+users: [{name: nobody, user: {token: none}}]
+"""

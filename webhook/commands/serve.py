@@ -1,0 +1,74 @@
+"""`custom-scheduler serve`: the admission server and, beside it, the binder thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+
+from certs.authority import Authority
+from certs.leaf import service_hosts
+from webhook.kube.config import connect
+from webhook.kube.secrets import KubeSecretStore
+from webhook.kube.webhookconfig import WebhookConfigurations
+from webhook.observe.exposition import forget_worker
+from webhook.policy.reload import PolicySource
+from webhook.server.certificates import FileCertificates, SelfSignedCertificates, obtain_authority
+from webhook.server.registration import Registration
+from webhook.server.service import AdmissionService, Certificates
+from webhook.serving.application import serve
+from webhook.serving.draining import Draining
+from webhook.serving.options import ServingOptions
+from webhook.settings import ServeSettings
+
+__all__ = ["run"]
+
+SERVICE = "custom-scheduler"
+CONFIGURATIONS = "custom-scheduler"
+CA_SECRET = "custom-scheduler-ca"  # noqa: S105 (its name, not what is in it)
+
+
+def run(settings: ServeSettings) -> int:
+    """Serve until SIGTERM and return the exit code; raises CustomSchedulerError for what can't be started."""
+    policy = PolicySource(settings.policy, own_namespace=settings.namespace)
+    certificates = _certificates(settings)
+
+    def make_service(draining: Draining) -> AdmissionService:
+        return AdmissionService(policy=policy, certificates=certificates(), draining=draining)
+
+    options = ServingOptions(
+        host=settings.host,
+        port=settings.port,
+        ops_host=settings.ops_host,
+        ops_port=settings.ops_port,
+        workers=settings.workers,
+        threads=settings.threads,
+        drain_seconds=settings.drain_seconds,
+    )
+    return serve(options, make_service, on_worker_exit=forget_worker)
+
+
+def _certificates(settings: ServeSettings) -> Callable[[], Certificates]:
+    """Return what makes a worker's certificates, after finding here, before any fork, whether it can."""
+    if settings.tls_cert is not None and settings.tls_key is not None:
+        in_files = partial(FileCertificates, settings.tls_cert, settings.tls_key, client_ca=settings.client_ca)
+        in_files()  # so that a bad pair is told before anything is served
+        return in_files
+    # A worker gets the CA through the fork, and connections of its own: sockets don't survive being shared.
+    with closing(connect(settings.kubeconfig)) as client:
+        authority = obtain_authority(KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET))
+    return lambda: _self_signed(settings, authority)
+
+
+def _self_signed(settings: ServeSettings, authority: Authority) -> SelfSignedCertificates:
+    client = connect(settings.kubeconfig)
+    configurations = WebhookConfigurations(client, CONFIGURATIONS)
+    return SelfSignedCertificates(
+        authority,
+        hosts=service_hosts(SERVICE, settings.namespace),
+        store=KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET),
+        registrations=[Registration(configuration) for configuration in configurations],
+        watch=configurations.watch,
+        close=client.close,
+        client_ca=settings.client_ca,
+    )
