@@ -1,0 +1,75 @@
+"""Counts and times of scheduling under kube-scheduler's names, labels and buckets, so that its dashboards work.
+
+Source: pkg/scheduler/metrics/metrics.go.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge, Histogram
+
+__all__ = [
+    "ALGORITHM_DURATION",
+    "ATTEMPTS",
+    "ATTEMPT_DURATION",
+    "CACHE_SIZE",
+    "PENDING_PODS",
+    "SCHEDULED_AFTER_FLUSH",
+    "SCHEDULING_ATTEMPTS",
+    "SLI_DURATION",
+    "attempts_label",
+]
+
+
+def _exponential(start: float, count: int) -> tuple[float, ...]:
+    return tuple(start * 2.0**power for power in range(count))
+
+
+ATTEMPTS = Counter(
+    "scheduler_schedule_attempts",
+    "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, "
+    "while 'error' means an internal scheduler problem.",
+    ["result", "profile"],
+)
+ATTEMPT_DURATION = Histogram(
+    "scheduler_scheduling_attempt_duration_seconds",
+    "Scheduling attempt latency in seconds (scheduling algorithm + binding)",
+    ["result", "profile"],
+    buckets=_exponential(0.001, 15),
+)
+ALGORITHM_DURATION = Histogram(
+    "scheduler_scheduling_algorithm_duration_seconds",
+    "Scheduling algorithm latency in seconds",
+    buckets=_exponential(0.001, 15),
+)
+PENDING_PODS = Gauge(
+    "scheduler_pending_pods",
+    "Number of pending pods, by the queue type: active, backoff, unschedulable (tried and failed) or gated.",
+    ["queue"],
+    multiprocess_mode="livesum",
+)
+SLI_DURATION = Histogram(
+    "scheduler_pod_scheduling_sli_duration_seconds",
+    "E2e latency for a pod being scheduled, from its first attempt, over all its attempts.",
+    ["attempts"],
+    buckets=_exponential(0.01, 20),
+)
+SCHEDULING_ATTEMPTS = Histogram(
+    "scheduler_pod_scheduling_attempts",
+    "Number of attempts to successfully schedule a pod.",
+    buckets=_exponential(1, 5),
+)
+SCHEDULED_AFTER_FLUSH = Counter(
+    "scheduler_pod_scheduled_after_flush",
+    "Number of pods scheduled after they had waited so long that they were tried without any event.",
+)
+CACHE_SIZE = Gauge(
+    "scheduler_cache_size",
+    "Number of nodes, pods, and assumed (bound) pods in the scheduler cache.",
+    ["type"],
+    multiprocess_mode="livesum",
+)
+
+
+def attempts_label(attempts: int) -> str:
+    """Return the label `attempts`, whose number of values is bounded."""
+    return "15+" if attempts >= 15 else str(attempts)
