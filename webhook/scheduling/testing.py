@@ -108,9 +108,9 @@ def make_framework(cache: Cache, **plugins: object) -> Framework:
     for name, plugin in plugins.items():
         registry.register(name, lambda _args, _handle, plugin=plugin: plugin)
     added = PluginSetConfig(enabled=tuple(PluginRef(name=name) for name in plugins))
-    return build_framework(
-        Profile(plugins=PluginsConfig(multi_point=added)), registry, cache, random.Random(0)
-    )  # noqa: S311 - breaks ties
+    profile = Profile(plugins=PluginsConfig(multi_point=added))
+    rng = random.Random(0)  # noqa: S311 - breaks ties
+    return build_framework(profile, registry, cache, rng)
 
 
 def run_filter(plugin: object, pod: Pod, cache: Cache) -> dict[str, list[str]]:

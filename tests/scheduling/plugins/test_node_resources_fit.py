@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from webhook.errors import ConfigurationError
+from webhook.scheduling.nodes import Nodes
+from webhook.scheduling.outcome import FitError
+from webhook.scheduling.plugins.node_resources_fit import NodeResourcesFit
+from webhook.scheduling.status import Code
+from webhook.scheduling.testing import (
+    make_cache,
+    make_framework,
+    make_handle,
+    make_node,
+    make_pod,
+    run_filter,
+    run_score,
+)
+
+
+def fit(**args: Any) -> NodeResourcesFit:
+    return NodeResourcesFit(args, make_handle())
+
+
+def test_what_is_left_must_be_enough() -> None:
+    cache = make_cache(
+        make_node("exact", cpu="2"),
+        make_node("short", cpu="1999m"),
+        pods=[make_pod("p", cpu="1", node="exact")],
+    )
+
+    assert run_filter(fit(), make_pod(cpu="1"), cache) == {}
+    assert run_filter(fit(), make_pod(cpu="1001m"), cache) == {"exact": ["Insufficient cpu"]}
+    assert set(run_filter(fit(), make_pod(cpu="2"), cache)) == {"exact", "short"}
+
+
+def test_every_reason_is_given() -> None:
+    cache = make_cache(
+        make_node("n", cpu="1", memory="1Gi", pods="0", resources={"ephemeral-storage": "1Gi"})
+    )
+    pod = make_pod(cpu="2", memory="2Gi", requests={"ephemeral-storage": "2Gi", "example.com/gpu": "1"})
+
+    assert run_filter(fit(), pod, cache)["n"] == [
+        "Too many pods",
+        "Insufficient cpu",
+        "Insufficient memory",
+        "Insufficient ephemeral-storage",
+        "Insufficient example.com/gpu",
+    ]
+
+
+def test_the_number_of_pods_counts_even_for_a_pod_that_requests_nothing() -> None:
+    cache = make_cache(make_node("n", pods="1"), pods=[make_pod("p", node="n")])
+
+    assert run_filter(fit(), make_pod(), cache) == {"n": ["Too many pods"]}
+
+
+def test_a_pod_that_requests_nothing_fits_an_overcommitted_node() -> None:
+    cache = make_cache(make_node("n", cpu="1"), pods=[make_pod("p", cpu="5", node="n")])
+
+    assert run_filter(fit(), make_pod(requests={"cpu": "0"}), cache) == {}
+
+
+def test_preemption_can_not_help_where_the_whole_node_is_too_small() -> None:
+    cache = make_cache(
+        make_node("small", cpu="1"),
+        make_node("full", cpu="4"),
+        make_node("both", cpu="4", memory="1Gi"),
+        pods=[make_pod("p", cpu="3", node="full"), make_pod("q", cpu="3", node="both")],
+    )
+
+    decision = make_framework(cache).schedule(make_pod(cpu="2", memory="2Gi"))
+
+    assert isinstance(decision, FitError)
+    codes = dict(zip(Nodes(cache.table).names, decision.diagnosis.codes().tolist(), strict=True))
+    assert codes == {
+        "small": Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+        "full": Code.UNSCHEDULABLE,
+        "both": Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+    }
+
+
+def test_ignored_extended_resources_are_not_looked_at() -> None:
+    cache = make_cache(make_node("n"))
+    pod = make_pod(requests={"a.example/x": "1", "b.example/y": "1", "c.example/z": "1"})
+
+    plugin = fit(ignoredResources=["a.example/x"], ignoredResourceGroups=["b.example"])
+
+    assert run_filter(plugin, pod, cache) == {"n": ["Insufficient c.example/z"]}
+
+
+def test_an_empty_node_scores_what_kube_scheduler_gives_it() -> None:
+    cache = make_cache(make_node("one", cpu="1", memory="32Gi"), make_node("eight", cpu="8", memory="32Gi"))
+
+    assert run_score(fit(), make_pod(cpu="100m", memory="500Mi"), cache) == {"one": 94, "eight": 98}
+
+
+def test_placed_pods_without_requests_count_with_defaults() -> None:
+    node = make_node("n", cpu="1", memory="2000Mi")
+    cache = make_cache(node, pods=[make_pod(f"p{i}", node="n") for i in range(2)])
+
+    # cpu: (1000 - 300) * 100 // 1000 = 70; memory: (2000 - 600) * 100 // 2000 = 70
+    assert run_score(fit(), make_pod(), cache) == {"n": 70}
+
+
+def test_a_resource_that_would_be_overcommitted_gives_nothing_and_one_not_offered_does_not_count() -> None:
+    over = make_node("over", cpu="1", memory="1000Mi")
+    without = make_node("without", cpu="1", memory="0")
+    cache = make_cache(over, without, pods=[make_pod("p", cpu="1", node="over")])
+
+    # over: (0 + 80) // 2; without: cpu alone, 90
+    assert run_score(fit(), make_pod(cpu="100m", memory="200Mi"), cache) == {"over": 40, "without": 90}
+
+
+def test_resources_weigh_as_configured_and_extended_ones_only_if_requested() -> None:
+    resources = [{"name": "cpu", "weight": 3}, {"name": "example.com/gpu", "weight": 1}]
+    plugin = fit(scoringStrategy={"type": "LeastAllocated", "resources": resources})
+    cache = make_cache(make_node("n", cpu="1", resources={"example.com/gpu": "4"}))
+
+    # cpu 50; gpu 75: (150 + 75) // 4
+    assert run_score(plugin, make_pod(cpu="500m", requests={"example.com/gpu": "1"}), cache) == {"n": 56}
+    assert run_score(plugin, make_pod(cpu="500m"), cache) == {"n": 50}
+
+
+def test_a_strategy_that_is_not_there_is_refused() -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"arguments of NodeResourcesFit: scoringStrategy\.type: .*MostAllocated"
+    ):
+        fit(scoringStrategy={"type": "MostAllocated"})
