@@ -131,6 +131,15 @@ def test_an_event_wakes_all_that_wait_for_it_and_no_others(harness: Harness) -> 
     assert harness.counts() == {Place.ACTIVE: 2, Place.UNSCHEDULABLE: 1}
 
 
+def test_a_pod_is_not_woken_by_the_event_that_it_caused_itself(harness: Harness) -> None:
+    queued = harness.reject("a")
+    harness.reject("b")
+    harness.pass_time(60)
+    harness.queue.wake(POD_DELETED, but=queued)
+
+    assert harness.pop_names() == ["b"]
+
+
 def test_a_pod_that_no_plugin_rejected_is_woken_by_any_event(harness: Harness) -> None:
     harness.reject("a", frozenset())
     harness.pass_time(60)
@@ -239,7 +248,7 @@ def test_after_five_minutes_an_unschedulable_pod_is_tried_without_any_event(harn
     queued = harness.reject("a")
     harness.pass_time(300)
     assert harness.counts() == {Place.UNSCHEDULABLE: 1}
-    harness.pass_time(1)
+    harness.pass_time(30)
 
     assert harness.counts() == {Place.ACTIVE: 1}
     assert queued.flushed

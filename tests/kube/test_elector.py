@@ -87,7 +87,7 @@ class Replica:
             namespace="ns",
             name="lock",
             identity=identity,
-            on_started=lambda: self.calls.append("started"),
+            on_started=self._started,
             on_stopped=lambda: self.calls.append("stopped"),
             timing=LeaseTiming(request=0.2),
             clock=lambda: self.now,
@@ -96,6 +96,9 @@ class Replica:
             wait=self._wait,
         )
         self.thread = threading.Thread(target=self.elector.run, daemon=True)
+
+    def _started(self, taken: bool) -> None:
+        self.calls.append("taken" if taken else "started")
 
     def _wait(self, seconds: float) -> None:
         self.waits.put(seconds)
@@ -163,6 +166,7 @@ def test_a_held_lease_is_taken_when_it_has_not_changed_for_its_duration_by_our_o
         assert not two.attempt()
         assert not two.attempt(after=14.9)
         assert two.attempt(after=0.2)
+        assert two.calls == ["taken"]
 
 
 def test_the_duration_in_the_record_decides_not_ours() -> None:
@@ -194,6 +198,7 @@ def test_a_change_of_the_record_begins_the_wait_anew() -> None:
 def test_a_released_lease_is_taken_at_once() -> None:
     with replicas(LeaseServer(lease("")), "two") as (two,):
         assert two.attempt()
+        assert two.calls == ["started"]
 
 
 def test_taking_over_counts_a_transition_and_keeps_fields_it_does_not_know() -> None:
@@ -392,7 +397,7 @@ def test_stopping_ends_a_renewal_that_waits_for_an_answer() -> None:
             namespace="ns",
             name="lock",
             identity="one",
-            on_started=lambda: None,
+            on_started=lambda taken: None,
             on_stopped=lambda: None,
             timing=LeaseTiming(request=60),
         )

@@ -20,6 +20,7 @@ __all__ = ["Place", "QueuedPod", "SchedulingQueue"]
 INITIAL_BACKOFF_SECONDS = 1.0
 MAX_BACKOFF_SECONDS = 10.0
 FLUSH_AFTER_SECONDS = 300.0
+SWEEP_SECONDS = 30.0
 _LEFTOVERS = 64
 
 
@@ -69,6 +70,7 @@ class SchedulingQueue:
         self._pods: dict[str, QueuedPod] = {}
         self._counts: Counter[Place] = Counter()
         self._tickets = 0
+        self._sweep_at = clock()
         self._active: list[_Entry] = []
         self._backoff: list[_Entry] = []
         self._error_backoff: list[_Entry] = []
@@ -80,6 +82,10 @@ class SchedulingQueue:
 
     def __contains__(self, uid: str) -> bool:
         return uid in self._pods
+
+    def holds(self, queued: QueuedPod) -> bool:
+        """Tell whether this very pod is still wanted: not removed, nor made anew."""
+        return self._pods.get(queued.pod.metadata.uid) is queued
 
     def count(self, place: Place) -> int:
         """Return how many pods wait there."""
@@ -139,7 +145,7 @@ class SchedulingQueue:
         It waits for an event that concerns the plugins in `rejected_by` (none: any event), unless one happened
         during the attempt.
         """
-        if self._pods.get(queued.pod.metadata.uid) is not queued:
+        if not self.holds(queued):
             return
         queued.rejections += 1
         queued.errors = 0
@@ -152,7 +158,7 @@ class SchedulingQueue:
 
     def retry_later(self, queued: QueuedPod) -> None:
         """Put back a pod whose attempt failed for reasons that aren't the pod's; nothing wakes it early."""
-        if self._pods.get(queued.pod.metadata.uid) is not queued:
+        if not self.holds(queued):
             return
         queued.errors += 1
         queued.queued_at = self._clock()
@@ -160,11 +166,14 @@ class SchedulingQueue:
 
     def put_back(self, queued: QueuedPod) -> None:
         """Put back a pod whose attempt was given up before it came to anything."""
-        if self._pods.get(queued.pod.metadata.uid) is queued:
+        if self.holds(queued):
             self._activate(queued)
 
-    def wake(self, event: ClusterEvent) -> None:
-        """Wake the unschedulable pods that the event may help, and look again at gated ones that it concerns."""
+    def wake(self, event: ClusterEvent, *, but: QueuedPod | None = None) -> None:
+        """Wake the unschedulable pods that the event may help, and look again at gated ones that it concerns.
+
+        `but` is the pod that caused the event, which can't help itself.
+        """
         self._events += 1
         self._last[event] = self._events
         for (profile, rejected_by), group in list(self._waiting.items()):
@@ -172,7 +181,7 @@ class SchedulingQueue:
                 for queued in list(group.values()):
                     if queued.place is Place.GATED:
                         self._admit(queued)
-                    else:
+                    elif queued is not but:
                         self._wake(queued)
 
     def flush(self) -> None:
@@ -181,6 +190,9 @@ class SchedulingQueue:
         for heap in (self._backoff, self._error_backoff):
             while (queued := _first(heap)) is not None and heap[0][0][0] <= now:
                 self._activate(queued)
+        if now < self._sweep_at:
+            return
+        self._sweep_at = now + SWEEP_SECONDS
         for group in list(self._waiting.values()):
             for queued in list(group.values()):
                 if queued.place is Place.UNSCHEDULABLE and now - queued.queued_at > FLUSH_AFTER_SECONDS:

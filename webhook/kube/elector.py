@@ -44,7 +44,8 @@ class Elector:
     A holder leads until `renew` seconds after it *asked* for its last renewal that succeeded. The others take over
     when they have not seen the record change for `lease` seconds of their own clock; the times in the record are
     for people. `identity` must be this process's alone. The callbacks run in the thread of `run` and must be
-    short: `on_started` when this replica has become the leader, `on_stopped` when it has ceased to be.
+    short: `on_started` when this replica has become the leader, with True if the one before did not give the Lease
+    back and may still have requests under way; `on_stopped` when this replica has ceased to be the leader.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Elector:
         namespace: str,
         name: str,
         identity: str,
-        on_started: Callable[[], None],
+        on_started: Callable[[bool], None],
         on_stopped: Callable[[], None],
         timing: LeaseTiming | None = None,
         clock: Callable[[], float] = boot_time,
@@ -81,6 +82,7 @@ class Elector:
         self._changed_at = 0.0
         self._leads_until = float("-inf")
         self._announced = False
+        self._taken = False  # from a holder that did not give it back
 
     def is_leader(self) -> bool:
         """Tell whether this replica may act now; ask right before each act, from any thread."""
@@ -160,6 +162,7 @@ class Elector:
             self._client,
         )
         if written:
+            self._taken = not ours and bool(spec.get("holderIdentity"))
             self._leads_until = asked + self._timing.renew
         return written
 
@@ -204,7 +207,10 @@ class Elector:
             self._namespace,
             self._name,
         )
-        (self._on_started if leading else self._on_stopped)()
+        if leading:
+            self._on_started(self._taken)
+        else:
+            self._on_stopped()
 
     def _failed(self, error: ClusterError) -> None:
         if self.fault is None:

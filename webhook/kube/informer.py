@@ -45,8 +45,9 @@ class Informer(Generic[T]):
     After an interruption the watch goes on where it was; where that is too long ago, a new list shows what
     changed meanwhile, deletions too. An object that was replaced under its name is deleted, then added.
 
-    The handler must not raise: a fault in it is logged and costs that one change. `synced` is set once a list
-    has been handed over; `fault` is the present trouble in one line, None while the watch runs.
+    The handler must not raise: a fault in it is logged and costs that one change. `synced` is set, and then
+    `on_synced` called, when a list has been handed over; `fault` is the present trouble in one line, None while
+    the watch runs.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Informer(Generic[T]):
         handler: Callable[[Change[T]], None],
         *,
         query: Query = (),
+        on_synced: Callable[[], None] = lambda: None,
         backoff: Backoff | None = None,
         clock: Callable[[], float] = time.monotonic,
         rng: Callable[[], float] = random.random,
@@ -69,6 +71,7 @@ class Informer(Generic[T]):
         self._path = path
         self._handler = handler
         self._query = list(query)
+        self._on_synced = on_synced
         self._backoff = backoff or Backoff(rng=rng)
         self._clock = clock
         self._rng = rng
@@ -150,6 +153,7 @@ class Informer(Generic[T]):
         self._version = version
         if not self._again.is_set():
             self.synced.set()
+            self._on_synced()
 
     def _watch(self) -> None:
         seconds = int(WATCH_SECONDS[0] + self._rng() * (WATCH_SECONDS[1] - WATCH_SECONDS[0]))

@@ -1,0 +1,258 @@
+"""The scheduling thread: it alone owns the cache and the queue, so nothing in scheduling needs a lock."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+from webhook.binder.binding import Binding, BindResult, Outcome
+from webhook.binder.changes import apply_node_change, apply_pod_change
+from webhook.binder.condition import NotScheduled
+from webhook.binder.queue import QueuedPod, SchedulingQueue
+from webhook.binder.reporter import Reporter
+from webhook.binder.takeover import Listing, Takeover
+from webhook.kube.informer import Change
+from webhook.observe import scheduling_metrics as metrics
+from webhook.scheduling.cache import Cache
+from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.framework import Framework
+from webhook.scheduling.messages import fit_error_message
+from webhook.scheduling.objects import Node, Pod
+from webhook.scheduling.outcome import FitError, Placement, PluginFailure
+from webhook.scheduling.status import Status
+
+__all__ = ["Binder", "SchedulingLoop"]
+
+log = logging.getLogger("custom_scheduler.binder")
+
+# A leader that falls leaves at most this many bindings undecided.
+MAX_IN_FLIGHT = 256
+IDLE_SECONDS = 5.0
+SIZES_SECONDS = 1.0
+
+_CAPACITY_FREED = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
+_SCHEDULER_ERROR = "SchedulerError"
+
+
+class Binder(Protocol):
+    """Takes placements and later reports each, from another thread."""
+
+    def submit(self, binding: Binding) -> None:
+        """Have a pod bound soon."""
+
+
+class SchedulingLoop:
+    """Takes in what the other threads tell, and places one pod at a time while this replica leads.
+
+    All public methods but `run` only put something into the inbox, and may be called from any thread.
+    `is_leader` has to agree before each decision.
+    """
+
+    def __init__(
+        self,
+        *,
+        cache: Cache,
+        frameworks: Mapping[str, Framework],
+        binder: Binder,
+        reporter: Reporter,
+        takeover: Takeover,
+        is_leader: Callable[[], bool],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._cache = cache
+        self._frameworks = frameworks
+        self._binder = binder
+        self._reporter = reporter
+        self._takeover = takeover
+        self._is_leader = is_leader
+        self._clock = clock
+        self._queue = SchedulingQueue(frameworks, clock)
+        self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._in_flight: dict[str, Binding] = {}
+        self._paused = False
+        self._stopped = False
+        self._sizes_due = 0.0
+
+    def pod_changed(self, change: Change[Pod]) -> None:
+        """A watch told of a pod."""
+        self._inbox.put(partial(self._take_pod, change))
+
+    def node_changed(self, change: Change[Node]) -> None:
+        """A watch told of a node."""
+        self._inbox.put(partial(self._take_node, change))
+
+    def listed(self, listing: Listing) -> None:
+        """All changes that a list found have been told."""
+        self._inbox.put(partial(self._takeover.listed, listing))
+
+    def lead(self, old_leader_may_act: bool) -> None:  # noqa: FBT001 (the elector's one word)
+        """This replica has become the leader."""
+        self._inbox.put(partial(self._takeover.begin, old_leader_may_act=old_leader_may_act))
+
+    def follow(self) -> None:
+        """This replica is not the leader any more."""
+        self._inbox.put(self._takeover.end)
+
+    def bound(self, result: BindResult) -> None:
+        """A binding has ended."""
+        self._inbox.put(partial(self._take_result, result))
+
+    def pause(self) -> None:
+        """Decide nothing more, but go on taking in what is told."""
+        self._inbox.put(self._pause)
+
+    def stop(self) -> None:
+        """Make `run` return once it has taken in what was told so far."""
+        self._inbox.put(self._stop)
+
+    def run(self) -> None:
+        """Work until `stop`."""
+        while not self._stopped:
+            for _ in range(self._inbox.qsize()):
+                self._take(self._inbox.get())
+            self._queue.flush()
+            takeover_due = self._takeover.step()
+            self._report_sizes()
+            if not (self._may_decide() and self._decide_next()):
+                self._idle(takeover_due)
+
+    def _idle(self, takeover_due: float | None) -> None:
+        """Wait for word, or until a backoff ends or a takeover goes on."""
+        dues = [due for due in (self._queue.next_flush(), takeover_due) if due is not None]
+        patience = min([IDLE_SECONDS, *(max(0.0, due - self._clock()) for due in dues)])
+        try:
+            self._take(self._inbox.get(timeout=patience))
+        except Empty:
+            return
+
+    def _take(self, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except Exception:
+            # A fault of ours or of a plugin: one message is lost, but not the thread that all pods depend on.
+            log.exception("a change could not be taken in")
+
+    def _may_decide(self) -> bool:
+        return (
+            self._takeover.is_over
+            and not self._paused
+            and len(self._in_flight) < MAX_IN_FLIGHT
+            and self._is_leader()
+        )
+
+    def _decide_next(self) -> bool:
+        queued = self._queue.pop()
+        if queued is None:
+            return False
+        started_at = self._clock()
+        try:
+            self._decide(queued, started_at)
+        except Exception as error:
+            log.exception("scheduling %s failed unexpectedly", queued.pod.key)
+            self._cache.forget(queued.pod)
+            self._fail(queued, f"{type(error).__name__}: {error}", started_at)
+        return True
+
+    def _decide(self, queued: QueuedPod, started_at: float) -> None:
+        pod = queued.pod
+        framework = self._frameworks[pod.spec.scheduler_name]
+        decision = framework.schedule(pod)
+        metrics.ALGORITHM_DURATION.observe(self._clock() - started_at)
+        match decision:
+            case Placement():
+                self._place(queued, decision, framework, started_at)
+            case PluginFailure():
+                self._fail(queued, decision.message, started_at)
+            case _:
+                nominated = decision.nominated_node if isinstance(decision, FitError) else ""
+                outcome = NotScheduled(
+                    reason=decision.reason, message=decision.message, nominated_node=nominated
+                )
+                self._queue.reject(queued, decision.rejected_by)
+                self._reporter.unschedulable(queued, outcome, started_at)
+
+    def _place(
+        self, queued: QueuedPod, placement: Placement, framework: Framework, started_at: float
+    ) -> None:
+        pod, node_name = queued.pod, placement.node_name
+        self._cache.assume(pod, node_name)
+        status = framework.reserve(pod, node_name)
+        if status.is_success:
+            status = framework.permit(pod, node_name)
+            if not status.is_success:
+                framework.unreserve(pod, node_name)
+        if not status.is_success:
+            self._cache.forget(pod)
+            self._refuse(queued, status, started_at)
+            return
+        binding = Binding(queued, pod, node_name, placement.node_uid, framework, started_at)
+        self._in_flight[pod.metadata.uid] = binding
+        self._binder.submit(binding)
+
+    def _refuse(self, queued: QueuedPod, status: Status, started_at: float) -> None:
+        """A plugin had something against the node that was chosen."""
+        if not status.code.is_rejection:
+            self._fail(queued, status.message, started_at)
+            return
+        message = fit_error_message(all_nodes=1, reasons=dict.fromkeys(status.reasons, 1))
+        self._queue.reject(queued, frozenset({status.plugin}))
+        self._reporter.unschedulable(
+            queued, NotScheduled(reason="Unschedulable", message=message), started_at
+        )
+
+    def _fail(self, queued: QueuedPod, message: str, started_at: float) -> None:
+        self._queue.retry_later(queued)
+        self._reporter.failed(queued, NotScheduled(reason=_SCHEDULER_ERROR, message=message), started_at)
+
+    def _take_pod(self, change: Change[Pod]) -> None:
+        apply_pod_change(change, self._cache, self._queue, self._frameworks)
+        known = change.new or change.old
+        binding = self._in_flight.get(known.metadata.uid) if known is not None else None
+        if binding is not None and (
+            change.new is None or change.new.spec.node_name not in ("", binding.node_name)
+        ):
+            binding.cancelled = True
+
+    def _take_node(self, change: Change[Node]) -> None:
+        apply_node_change(change, self._cache, self._queue)
+        if change.new is None and change.old is not None:
+            # The API server doesn't look whether the node exists, and one of the same name is another one.
+            for binding in self._in_flight.values():
+                if binding.node_uid == change.old.metadata.uid:
+                    binding.cancelled = True
+
+    def _take_result(self, result: BindResult) -> None:
+        binding, queued = result.binding, result.binding.queued
+        self._in_flight.pop(binding.pod.metadata.uid, None)
+        if result.outcome is Outcome.BOUND:
+            self._queue.remove(binding.pod.metadata.uid)
+            self._reporter.bound(binding)
+            return
+        binding.framework.unreserve(binding.pod, binding.node_name)
+        freed = self._cache.is_assumed(binding.pod.metadata.uid)
+        self._cache.forget(binding.pod)
+        if result.outcome in (Outcome.GONE, Outcome.TAKEN):
+            self._reporter.lost(binding, result.status.message)
+            self._queue.remove(binding.pod.metadata.uid)
+        elif result.outcome is Outcome.REFUSED and self._queue.holds(queued):
+            self._refuse(queued, result.status, binding.started_at)
+        elif self._queue.holds(queued):
+            self._queue.put_back(queued)
+        if freed:
+            self._queue.wake(_CAPACITY_FREED, but=queued)
+
+    def _report_sizes(self) -> None:
+        now = self._clock()
+        if now >= self._sizes_due:
+            self._sizes_due = now + SIZES_SECONDS
+            self._reporter.sizes(self._queue, len(self._cache.table))
+
+    def _pause(self) -> None:
+        self._paused = True
+
+    def _stop(self) -> None:
+        self._stopped = True

@@ -1,0 +1,108 @@
+"""How attempts ended, told to everyone who asks: log, metrics, the pod's events and its condition."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from webhook.binder.binding import Binding
+from webhook.binder.condition import ConditionWriter, NotScheduled
+from webhook.binder.queue import Place, QueuedPod, SchedulingQueue
+from webhook.kube.events import EventRecorder, Regarding
+from webhook.observe import scheduling_metrics as metrics
+from webhook.scheduling.messages import scheduled_message
+from webhook.scheduling.objects import Pod
+
+__all__ = ["Reporter"]
+
+log = logging.getLogger("custom_scheduler.binder")
+
+
+class Reporter:
+    """Words and names are kube-scheduler's, in events, conditions and metrics."""
+
+    def __init__(
+        self, recorder: EventRecorder, conditions: ConditionWriter, clock: Callable[[], float]
+    ) -> None:
+        self._recorder = recorder
+        self._conditions = conditions
+        self._clock = clock
+
+    def bound(self, binding: Binding) -> None:
+        """The pod has its node."""
+        pod, queued, now = binding.pod, binding.queued, self._clock()
+        log.info("Bound %s to %s", pod.key, binding.node_name)
+        self._conditions.drop(pod.metadata.uid)
+        self._record(pod, "Normal", "Scheduled", "Binding", scheduled_message(pod, binding.node_name))
+        self._count("scheduled", pod, now - binding.started_at)
+        metrics.SCHEDULING_ATTEMPTS.observe(queued.attempts)
+        if queued.first_attempt_at is not None:
+            label = metrics.attempts_label(queued.attempts)
+            metrics.SLI_DURATION.labels(label).observe(now - queued.first_attempt_at)
+        if queued.flushed:
+            metrics.SCHEDULED_AFTER_FLUSH.inc()
+
+    def unschedulable(self, queued: QueuedPod, outcome: NotScheduled, started_at: float) -> None:
+        """No node is right for the pod now."""
+        pod = queued.pod
+        # Repeated attempts that come to the same are no news.
+        level = logging.DEBUG if outcome.is_told_by(pod) else logging.INFO
+        log.log(
+            level,
+            "No suitable node found for pod %s",
+            pod.key,
+            extra={"reason": outcome.reason, "detail": outcome.message},
+        )
+        self._count("unschedulable", pod, self._clock() - started_at)
+        self._tell(pod, outcome)
+
+    def failed(self, queued: QueuedPod, outcome: NotScheduled, started_at: float) -> None:
+        """The attempt broke; the pod is not to blame."""
+        pod = queued.pod
+        log.error("Scheduling pod %s failed, retrying: %s", pod.key, outcome.message)
+        self._count("error", pod, self._clock() - started_at)
+        self._tell(pod, outcome)
+
+    def lost(self, binding: Binding, message: str) -> None:
+        """The pod went its own way while we were binding it: nobody's fault, and nobody waits for word."""
+        log.info("Pod %s was not bound to %s: %s", binding.pod.key, binding.node_name, message)
+        self._conditions.drop(binding.pod.metadata.uid)
+
+    def sizes(self, queue: SchedulingQueue, nodes: int) -> None:
+        """Set the gauges of what waits."""
+        pending = {
+            "active": queue.count(Place.ACTIVE),
+            "backoff": queue.count(Place.BACKOFF) + queue.count(Place.ERROR_BACKOFF),
+            "unschedulable": queue.count(Place.UNSCHEDULABLE),
+            "gated": queue.count(Place.GATED),
+        }
+        for name, count in pending.items():
+            metrics.PENDING_PODS.labels(name).set(count)
+        metrics.CACHE_SIZE.labels("nodes").set(nodes)
+
+    def _tell(self, pod: Pod, outcome: NotScheduled) -> None:
+        self._record(pod, "Warning", "FailedScheduling", "Scheduling", outcome.message)
+        self._conditions.write(pod, outcome)
+
+    def _record(self, pod: Pod, event_type: str, reason: str, action: str, note: str) -> None:
+        meta = pod.metadata
+        self._recorder.record(
+            Regarding(
+                api_version="v1",
+                kind="Pod",
+                name=meta.name,
+                namespace=meta.namespace,
+                uid=meta.uid,
+                resource_version=meta.resource_version,
+            ),
+            controller=pod.spec.scheduler_name,
+            event_type=event_type,
+            reason=reason,
+            action=action,
+            note=note,
+        )
+
+    def _count(self, result: str, pod: Pod, seconds: float) -> None:
+        profile = pod.spec.scheduler_name
+        metrics.ATTEMPTS.labels(result, profile).inc()
+        metrics.ATTEMPT_DURATION.labels(result, profile).observe(seconds)

@@ -1,0 +1,138 @@
+"""The scheduler as a whole: watches, election, the scheduling thread, and the threads that write."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+
+from webhook.binder.binding import BindPool
+from webhook.binder.condition import ConditionWriter
+from webhook.binder.loop import SchedulingLoop
+from webhook.binder.reporter import Reporter
+from webhook.binder.takeover import Takeover
+from webhook.kube.elector import Elector, LeaseTiming
+from webhook.kube.events import EventRecorder
+from webhook.kube.informer import Informer
+from webhook.kube.transport import KubeClient
+from webhook.scheduling.cache import Cache
+from webhook.scheduling.framework import Framework
+from webhook.scheduling.objects import Node, Pod
+
+__all__ = ["BinderService"]
+
+log = logging.getLogger("custom_scheduler.binder")
+
+LEASE = "custom-scheduler"
+# Pods that have ended hold nothing; the API server keeps them for days.
+_NOT_ENDED = [("fieldSelector", "status.phase!=Succeeded,status.phase!=Failed")]
+
+
+class BinderService:
+    """Places the pods whose schedulerName has a framework, while this replica holds the Lease.
+
+    `start` waits for nothing from outside: an API server that is away is asked again until it answers. Replicas
+    that don't lead follow the watches too, and so can take over at once. `identity` must be this process's alone.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        *,
+        cache: Cache,
+        frameworks: Mapping[str, Framework],
+        namespace: str,
+        identity: str,
+        timing: LeaseTiming | None = None,
+    ) -> None:
+        self._client = client
+        self._elector = Elector(
+            client,
+            namespace=namespace,
+            name=LEASE,
+            identity=identity,
+            on_started=lambda old_leader_may_act: self._loop.lead(old_leader_may_act),
+            on_stopped=lambda: self._loop.follow(),
+            timing=timing,
+        )
+        self._pods: Informer[Pod] = Informer(
+            client,
+            "/api/v1/pods",
+            Pod,
+            lambda change: self._loop.pod_changed(change),
+            query=_NOT_ENDED,
+            on_synced=lambda: self._listed(self._pods),
+        )
+        self._nodes: Informer[Node] = Informer(
+            client,
+            "/api/v1/nodes",
+            Node,
+            lambda change: self._loop.node_changed(change),
+            on_synced=lambda: self._listed(self._nodes),
+        )
+        self._recorder = EventRecorder(client, instance=identity)
+        self._conditions = ConditionWriter(client)
+        self._bindings = BindPool(
+            client, report=lambda result: self._loop.bound(result), may_bind=self._elector.is_leader
+        )
+        self._loop = SchedulingLoop(
+            cache=cache,
+            frameworks=frameworks,
+            binder=self._bindings,
+            reporter=Reporter(self._recorder, self._conditions, time.monotonic),
+            takeover=Takeover([self._nodes, self._pods], time.monotonic),
+            is_leader=self._elector.is_leader,
+        )
+        self._unlisted = {"nodes": self._nodes, "pods": self._pods}
+        self._threads = {
+            name: threading.Thread(target=target, name=name, daemon=True)
+            for name, target in (
+                ("scheduling", self._loop.run),
+                ("nodes", self._nodes.run),
+                ("pods", self._pods.run),
+                ("election", self._elector.run),
+            )
+        }
+
+    def start(self) -> None:
+        """Begin, without waiting for anything from outside."""
+        self._recorder.start()
+        self._conditions.start()
+        self._bindings.start()
+        for thread in self._threads.values():
+            thread.start()
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """End: bindings under way have `timeout` seconds, then the Lease goes back and all threads are joined."""
+        self._loop.pause()
+        self._bindings.close(timeout)
+        self._elector.stop()
+        self._threads["election"].join()
+        self._nodes.stop()
+        self._pods.stop()
+        self._loop.stop()
+        for thread in self._threads.values():
+            thread.join()
+        self._conditions.close()
+        self._recorder.close(timeout)
+
+    def not_ready(self) -> list[str]:
+        """Return why no pod could be placed now if this replica led; empty if one could."""
+        reasons = [
+            f"thread {name} has died" for name, thread in self._threads.items() if not thread.is_alive()
+        ]
+        for name, informer in (("nodes", self._nodes), ("pods", self._pods)):
+            if informer.fault is not None:
+                reasons.append(f"{name} can't be followed: {informer.fault}")
+            elif name in self._unlisted:
+                reasons.append(f"{name} are not listed yet")
+        return reasons
+
+    def is_leader(self) -> bool:
+        """Tell whether this replica is the one that schedules."""
+        return self._elector.is_leader()
+
+    def _listed(self, informer: Informer[Pod] | Informer[Node]) -> None:
+        self._unlisted = {name: each for name, each in self._unlisted.items() if each is not informer}
+        self._loop.listed(informer)
