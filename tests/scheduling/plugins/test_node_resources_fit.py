@@ -101,7 +101,7 @@ def test_placed_pods_without_requests_count_with_defaults() -> None:
     node = make_node("n", cpu="1", memory="2000Mi")
     cache = make_cache(node, pods=[make_pod(f"p{i}", node="n") for i in range(2)])
 
-    # cpu: (1000 - 300) * 100 // 1000 = 70; memory: (2000 - 600) * 100 // 2000 = 70
+    # 300 of 1000 millicores and 600 of 2000 MiB would be held: 70 percent of both stay free.
     assert run_score(fit(), make_pod(), cache) == {"n": 70}
 
 
@@ -110,8 +110,8 @@ def test_a_resource_that_would_be_overcommitted_gives_nothing_and_one_not_offere
     without = make_node("without", cpu="1", memory="0")
     cache = make_cache(over, without, pods=[make_pod("p", cpu="1", node="over")])
 
-    # over: (0 + 80) // 2; without: cpu alone, 90
-    assert run_score(fit(), make_pod(cpu="100m", memory="200Mi"), cache) == {"over": 40, "without": 90}
+    # over: no cpu and 60 percent of memory stay free; without: cpu alone counts, 90 percent.
+    assert run_score(fit(), make_pod(cpu="100m", memory="200Mi"), cache) == {"over": 30, "without": 90}
 
 
 def test_resources_weigh_as_configured_and_extended_ones_only_if_requested() -> None:
