@@ -216,6 +216,10 @@ def test_update_without_the_old_object_is_judged_as_new() -> None:
     assert not validate(review(pod(), operation="UPDATE"), POLICY).allowed
 
 
+def test_old_object_counts_on_update_alone() -> None:
+    assert not validate(review(pod(), oldObject=pod()), POLICY).allowed
+
+
 def test_terminating_pod_can_lose_its_finalizers_and_its_label() -> None:
     old = pod({"custom": "a"}, finalizers=["x"], deletionTimestamp="2026-01-01T00:00:00Z")
     new = pod({}, deletionTimestamp="2026-01-01T00:00:00Z")
@@ -241,7 +245,7 @@ def test_node_without_the_mirror_annotation_is_judged() -> None:
 
 def test_final_state_is_checked_where_the_pod_itself_opted_in() -> None:
     unsteered = validate(review(pod(OPTED_IN)), POLICY)
-    elsewhere = validate(review(pod({"custom": "web"})), POLICY)
+    elsewhere = validate(review(pod({"custom": "web", "custom-scheduler.io/opt-in": "yes"})), POLICY)
 
     assert unsteered.warnings == [
         'Pod opted in but is not steered: spec.schedulerName is "default-scheduler"'
