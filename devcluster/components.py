@@ -63,8 +63,9 @@ def controller_manager_command(assets: Path, layout: Layout, port: int) -> list[
         f"--kubeconfig={layout.kubeconfig('kube-controller-manager')}",
         *_secure_serving(layout, port),
         "--leader-elect=false",
-        # Nothing renews the Leases of our nodes: the lifecycle controller would call them lost after 40 s.
-        "--controllers=*,-node-lifecycle-controller",
+        # Nothing renews the Leases of our nodes: the lifecycle controller would call them lost after 40 s. The ttl
+        # controller patches every node once more for every order of magnitude of their number, for old kubelets.
+        "--controllers=*,-node-lifecycle-controller,-ttl-controller",
         f"--root-ca-file={layout.authority}",
         f"--service-account-private-key-file={layout.token_key}",
         "--flex-volume-plugin-dir=flexvolume",  # else it makes a folder in /usr/libexec

@@ -7,6 +7,7 @@ import pytest
 
 from devcluster.binaries import ASSETS_VARIABLES, find_assets, find_kubectl
 from devcluster.errors import BuildError
+from devcluster.version import read_versions
 from tests.devcluster.traces import write_program
 
 
@@ -46,7 +47,7 @@ def test_kubectl_is_the_one_of_the_package() -> None:
         [find_kubectl(), "version", "--client"], capture_output=True, text=True, check=True
     )
 
-    assert "Client Version: v1.37." in result.stdout
+    assert f"Client Version: v{'.'.join(read_versions().kubernetes_minor)}." in result.stdout
 
 
 def test_a_kubectl_among_the_ready_programs_is_preferred(

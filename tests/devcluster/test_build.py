@@ -8,13 +8,14 @@ import pytest
 
 from devcluster.build import COMPONENTS, assets_folder, cache_key, ensure_built
 from devcluster.errors import BuildError
+from devcluster.version import read_versions
 from tests.devcluster.traces import wait_until, write_program
 
 # Takes the place of `go`: notes each call, says what go says, and makes the file named after -o.
 _GO = """
 [ "$1" = env ] && echo go9.9.9 && exit
 echo "$@" >> {calls}
-echo "go: downloading k8s.io/kubernetes v1.37.2" >&2
+echo "go: downloading k8s.io/kubernetes" >&2
 [ -n "{block}" ] && read line < "{block}"
 while [ "$1" != -o ]; do shift; done
 echo "program" > "$2"
@@ -48,8 +49,9 @@ def test_a_build_is_stamped_with_the_version_of_kubernetes(calls: Path) -> None:
     ensure_built(lambda line: None)
 
     command = calls.read_text()
-    assert "-X k8s.io/component-base/version.gitVersion=v1.37.2" in command
-    assert "-X k8s.io/component-base/version.gitMinor=37" in command
+    versions = read_versions()
+    assert f"-X k8s.io/component-base/version.gitVersion={versions.kubernetes} " in command
+    assert f"-X k8s.io/component-base/version.gitMinor={versions.kubernetes_minor[1]} " in command
     assert "-trimpath" in command
 
 
