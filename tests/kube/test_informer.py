@@ -304,7 +304,7 @@ def test_a_server_in_trouble_is_asked_ever_more_seldom() -> None:
     ):
         api.wait_for(lambda exchanges: len(exchanges) == 10)
 
-    assert follower.waits == [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0]
+    assert follower.waits == [0.8, 1.6, 3.2, 6.4, 10.0, 10.0, 10.0, 10.0]
 
 
 def test_waits_are_stretched_at_random() -> None:
@@ -414,7 +414,11 @@ def test_trouble_is_logged_once_and_its_end_once(caplog: pytest.LogCaptureFixtur
     caplog.set_level(logging.INFO)
 
     with (
-        FakeApi(in_order(*[refusing(403)] * 3, listing("9"), watching(("ADDED", thing("a", "10"))))) as api,
+        FakeApi(
+            in_order(
+                *[Exchange.cut] * 2, *[refusing(403)] * 3, listing("9"), watching(("ADDED", thing("a", "10")))
+            )
+        ) as api,
         following(api) as follower,
     ):
         follower.expect("- -> a@10")
@@ -423,10 +427,23 @@ def test_trouble_is_logged_once_and_its_end_once(caplog: pytest.LogCaptureFixtur
     messages = [
         record.getMessage() for record in caplog.records if record.name.startswith("custom_scheduler")
     ]
-    assert len(messages) == 2
-    assert "answered 403" in messages[0]
-    assert "RBAC" in messages[0]
-    assert messages[1] == "watching /api/v1/things again"
+    assert len(messages) == 3
+    assert "the connection broke" in messages[0]
+    assert "answered 403" in messages[1]
+    assert "RBAC" in messages[1]
+    assert messages[2] == "watching /api/v1/things again"
+
+
+def test_a_list_that_is_needed_after_an_outage_does_not_wait_as_long_as_the_outage_made_us_wait() -> None:
+    expired = watching(("ERROR", {"code": 410}))
+
+    with (
+        FakeApi(in_order(listing("9"), *[Exchange.cut] * 5, expired, listing("20"), watching())) as api,
+        following(api) as follower,
+    ):
+        api.wait_for(lambda exchanges: len(exchanges) == 9)
+
+    assert follower.waits == [0.8, 1.6, 3.2, 6.4, 10.0, 0.8]
 
 
 def test_present_trouble_can_be_read() -> None:

@@ -26,7 +26,7 @@ __all__ = ["BIND_SECONDS", "BindPool", "BindResult", "Binding", "Outcome"]
 log = logging.getLogger("custom_scheduler.binder")
 
 BIND_SECONDS = REQUEST_SECONDS
-THREADS = 8
+THREADS = 16
 
 _GONE = ("UID in precondition", "is being deleted")
 _ASSIGNED = re.compile(r'is already assigned to node "([^"]*)"')

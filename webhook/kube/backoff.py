@@ -13,11 +13,11 @@ __all__ = ["Backoff"]
 class Backoff:
     """Waits that double from `first` to `longest` seconds, each stretched by up to as much again at random.
 
-    The same numbers as client-go's reflector, whose jitter keeps a fleet from coming back in one moment.
+    As client-go's reflector waits, but less long: it is made for a fleet of thousands, we are a few replicas.
     """
 
     def __init__(
-        self, *, first: float = 0.8, longest: float = 30.0, rng: Callable[[], float] = random.random
+        self, *, first: float = 0.8, longest: float = 10.0, rng: Callable[[], float] = random.random
     ) -> None:
         self._first = first
         self._longest = longest

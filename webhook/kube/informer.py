@@ -59,20 +59,21 @@ class Informer(Generic[T]):
         *,
         query: Query = (),
         on_synced: Callable[[], None] = lambda: None,
-        backoff: Backoff | None = None,
         clock: Callable[[], float] = time.monotonic,
         rng: Callable[[], float] = random.random,
         wait: Callable[[float], object] | None = None,
     ) -> None:
         self.synced = threading.Event()
         self.fault: str | None = None
+        self._fault_status = 0
         self._base = client
         self._client = client.apart()
         self._path = path
         self._handler = handler
         self._query = list(query)
         self._on_synced = on_synced
-        self._backoff = backoff or Backoff(rng=rng)
+        self._backoff = Backoff(rng=rng)
+        self._expiries = Backoff(rng=rng)
         self._clock = clock
         self._rng = rng
         self._stop = threading.Event()
@@ -97,8 +98,7 @@ class Informer(Generic[T]):
                 self._watch()
             except ClusterError as error:
                 if not self._interrupted():
-                    self._lost(error)
-                    self._wait(self._backoff.after(error))
+                    self._wait(self._lost(error))
             except Exception:
                 # A fault of ours, but a copy that silently stops being true is worse than one more list.
                 log.exception("the watch of %s failed unexpectedly; listing again", self._path)
@@ -171,6 +171,7 @@ class Informer(Generic[T]):
             for line in lines:
                 self._event(line)
                 self._backoff.reset()
+                self._expiries.reset()
                 heard = True
         if not heard and self._clock() - opened < 1:
             raise Unreachable(
@@ -249,18 +250,22 @@ class Informer(Generic[T]):
         log.error("%s in %s can't be read and is left out: %s", name, self._path, reason)
         return None
 
-    def _lost(self, error: ClusterError) -> None:
+    def _lost(self, error: ClusterError) -> float:
+        """Return the seconds to wait before the next try."""
         if isinstance(error, ApiError) and error.status == _EXPIRED:
             log.info("%s is too far behind; listing again", self._path)
             self._version = ""
-            return
+            # Often follows on an outage, which must not go on making us wait.
+            return self._expiries.after(error)
         if isinstance(error, ApiError) and not isinstance(error, ThrottledError):
             # For instance 504 "too large resource version", after etcd was restored: only a list ends that.
             self._version = ""
-        text = str(error)
-        if text != self.fault:
-            log.warning("no watch of %s, trying again until it works: %s", self._path, text)
-        self.fault = text
+        # The same trouble in other words is no news: a connection refused follows on one that broke.
+        status = error.status if isinstance(error, ApiError) else 0
+        if self.fault is None or status != self._fault_status:
+            log.warning("no watch of %s, trying again until it works: %s", self._path, error)
+        self.fault, self._fault_status = str(error), status
+        return self._backoff.after(error)
 
     def _regained(self) -> None:
         if self.fault is not None:
