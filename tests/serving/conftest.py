@@ -8,7 +8,7 @@ import pytest
 
 from tests.serving.program import Scenario
 from tests.serving.server import Authority, Server, running
-from webhook.serving import ServingOptions
+from webhook.serving.options import ServingOptions
 
 Start = Callable[..., Server]
 

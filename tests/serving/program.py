@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import ssl
 import sys
 import threading
@@ -15,8 +16,9 @@ from gunicorn.workers.gthread import ThreadWorker
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from webhook.errors import ConfigurationError, CustomSchedulerError
-from webhook.serving import Draining, ServingOptions, serve
-from webhook.serving.application import Application
+from webhook.serving.application import Application, serve
+from webhook.serving.draining import Draining
+from webhook.serving.options import ServingOptions
 
 log = logging.getLogger("program")
 
@@ -33,6 +35,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     fault: Literal["", "refuses to be made", "refuses to start", "crashes at start", "waits at start"] = ""
     reasons: list[str] = []
     """What not_ready says."""
+    open_files: int = 1024
 
 
 class EchoService:
@@ -93,6 +96,7 @@ def main() -> int:
     """Serve the scenario; what a person would be told goes to standard output."""
     logging.basicConfig(stream=sys.stderr, level=logging.DEBUG, format="%(levelname)s %(name)s: %(message)s")
     scenario = msgspec.json.decode(sys.argv[1], type=Scenario)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (scenario.open_files, scenario.open_files))
     if scenario.worker == "stock":
         Application.worker_class = ThreadWorker
 

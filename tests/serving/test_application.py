@@ -9,7 +9,7 @@ import pytest
 from tests.serving.conftest import LOCAL, Start
 from tests.serving.program import Scenario
 from tests.serving.server import Authority, Server, eventually, launched
-from webhook.serving import ServingOptions
+from webhook.serving.options import ServingOptions
 
 
 def ended(scenario: Scenario, authority: Authority) -> tuple[int, str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.serving.clients import everything, half_a_body, half_a_head
+from tests.serving.clients import everything, half_a_body, half_a_head, held
 from tests.serving.conftest import Start
 from tests.serving.server import Server, eventually
 
@@ -59,17 +59,16 @@ def test_no_drain_is_a_stop_right_away(start: Start) -> None:
 
 def test_requests_under_way_are_answered_while_new_clients_are_refused(start: Start) -> None:
     server = start(drain_seconds=0)
-    body, head = half_a_body(server), half_a_head(server)
 
-    server.signal(signal.SIGTERM)
-    eventually(lambda: refuses(server), "the port is closed")
-    body.sendall(b"67890")
-    head.sendall(b"Host: x\r\nContent-Length: 0\r\n\r\n")
+    with held(server, half_a_body, 1) as (body,), held(server, half_a_head, 1) as (head,):
+        server.signal(signal.SIGTERM)
+        eventually(lambda: refuses(server), "the port is closed")
+        body.sendall(b"67890")
+        head.sendall(b"Host: x\r\nContent-Length: 0\r\n\r\n")
 
-    assert body.recv(65536).endswith(b"10")
-    assert b"\r\nConnection: close\r\n" in everything(head)
-    body.close()
-    head.close()
+        assert everything(body).endswith(b"10")
+        assert b"\r\nConnection: close\r\n" in everything(head)
+
     assert server.exit_code() == 0
 
 
@@ -89,16 +88,15 @@ def test_a_second_signal_ends_the_drain_at_once(start: Start, second: signal.Sig
 
 def test_a_second_signal_ends_the_wait_for_requests_at_once(start: Start) -> None:
     server = start(drain_seconds=0, graceful_seconds=60, request_deadline_seconds=60)
-    sock = half_a_body(server)
 
-    server.signal(signal.SIGTERM)
-    eventually(lambda: refuses(server), "the port is closed")
-    began = time.monotonic()
-    server.signal(signal.SIGTERM)
+    with held(server, half_a_body, 1):
+        server.signal(signal.SIGTERM)
+        eventually(lambda: refuses(server), "the port is closed")
+        began = time.monotonic()
+        server.signal(signal.SIGTERM)
 
-    assert server.exit_code() == 0
-    assert time.monotonic() - began < 4.0
-    sock.close()
+        assert server.exit_code() == 0
+        assert time.monotonic() - began < 4.0
 
 
 def test_ctrl_c_in_a_terminal_which_reaches_the_workers_too_drains(start: Start) -> None:

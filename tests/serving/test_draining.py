@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 
-from webhook.serving import Draining
+from webhook.serving.draining import Draining
 
 
 def test_a_process_forked_before_sees_it_set() -> None:

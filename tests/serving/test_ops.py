@@ -9,7 +9,9 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from webhook.serving import OpsServer, listen, ops
+from webhook.serving import ops
+from webhook.serving.ops import OpsServer
+from webhook.serving.sockets import listen
 
 TIMEOUT_SECONDS = 10
 

@@ -43,9 +43,9 @@ def test_an_address_of_another_machine_is_named() -> None:
         listen("192.0.2.1", 8443, option="--port")  # TEST-NET-1, RFC 5737
 
 
-def test_a_host_that_is_no_address_is_named() -> None:
-    with pytest.raises(ConfigurationError, match=r"not an address:8443: not an address is not an address"):
-        listen("not an address", 8443, option="--port")
+def test_a_host_that_is_not_known_is_named() -> None:
+    with pytest.raises(ConfigurationError, match=r"no-such-host.invalid:8443: this host is not known"):
+        listen("no-such-host.invalid", 8443, option="--port")
 
 
 def test_ipv6_is_shown_as_in_a_url() -> None:

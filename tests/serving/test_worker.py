@@ -155,6 +155,13 @@ def test_a_crowd_leaves_answers_under_50_ms(server: Server, client: Client, coun
         assert any(median_answer(server) < 0.05 for _ in range(3))
 
 
+def test_a_crowd_of_silent_clients_makes_room_for_a_new_one(start: Start) -> None:
+    server = start(open_files=128)  # so that there may be 64 connections
+
+    with held(server, silent_tls, 80):
+        assert server.seconds_to_answer() < 2 * AT_ONCE
+
+
 # What must go on working.
 
 

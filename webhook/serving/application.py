@@ -14,7 +14,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from webhook.errors import CustomSchedulerError
 from webhook.serving.arbiter import DrainingArbiter
-from webhook.serving.boot import EXIT_UNUSABLE, BootReport
+from webhook.serving.boot import EXIT_BUG, EXIT_UNUSABLE, BootReport
 from webhook.serving.config import Config
 from webhook.serving.draining import Draining
 from webhook.serving.hosting import HostedService
@@ -123,7 +123,7 @@ class Application(BaseApplication):
         failure = arbiter.failure
         if failure is None:
             log.info("stopped")
-            return status if isinstance(status, int) else 0
+            return EXIT_BUG if status else 0
         if failure.exit_code == EXIT_UNUSABLE:
             raise CustomSchedulerError(failure.text)
         log.error("stopped, as a worker could not start: %s", failure.text)

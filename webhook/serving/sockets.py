@@ -26,8 +26,7 @@ def listen(host: str, port: int, *, option: str) -> socket.socket:
         )
     except socket.gaierror:
         raise ConfigurationError(
-            f"can't listen on {where}: {host} is not an address of this machine; give one with the host option "
-            f"beside {option}, such as 0.0.0.0"
+            f"can't listen on {where}: this host is not known; give an address of this machine, such as 0.0.0.0"
         ) from None
     except OSError as error:
         raise ConfigurationError(f"can't listen on {where}: {_remedy(error, port, option)}") from None
@@ -55,5 +54,5 @@ def _remedy(error: OSError, port: int, option: str) -> str:
     if error.errno == errno.EACCES:
         return f"ports below 1024 need privileges; take a higher one with {option}"
     if error.errno == errno.EADDRNOTAVAIL:
-        return f"this machine has no such address; use one that `ip addr` shows, and {option} for the port"
+        return "this machine has no such address; give one that `ip addr` shows, or 0.0.0.0 for all of them"
     return f"{error.strerror}; try another address or {option}"

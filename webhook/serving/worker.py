@@ -1,6 +1,7 @@
 """gunicorn's thread worker, fit for TLS clients that are slow, silent or don't hang up.
 
-Four defects of gunicorn 27's `gthread` are mended here (docs/notes/thread-worker.md):
+Four defects of gunicorn 27's `gthread` are mended here. tests/serving/test_worker.py shows each of them on
+gunicorn's own worker as well, so that a release that mends one is noticed:
 
 A. A connection that has finished its handshake and sends nothing holds a thread. Go's HTTP client, and so the
    API server, opens such connections whenever several calls start at once.
@@ -30,7 +31,8 @@ from webhook.serving.connection import Connection
 __all__ = ["TlsThreadWorker"]
 
 # Private or undocumented in gunicorn, and relied on here, hence the pin to 27 in setup.cfg:
-#   ThreadWorker: poller, nr_conns, accept, enqueue_req, handle, finish_request, murder_pending, _cap_keepalive
+#   ThreadWorker: poller, nr_conns, keepalived_conns, accept, enqueue_req, handle, finish_request, murder_keepalived,
+#     murder_pending, _cap_keepalive
 #   TConn: sock, client, parser, initialized, and that init() does nothing once initialized is set
 #   Unreader: take_buffered, unread
 
@@ -138,6 +140,16 @@ class TlsThreadWorker(ThreadWorker):
         self._owing.discard(conn)
         self.nr_conns -= 1
         conn.close()
+
+    def murder_keepalived(self, force: bool = False) -> None:  # noqa: FBT001, FBT002 (gunicorn's signature)
+        """Close the idle connections whose time is over, and the oldest where there is no room for another client.
+
+        gunicorn calls this in each turn of the main loop. It would rather accept nobody for as long as a crowd
+        is silent.
+        """
+        if self.nr_conns >= self.worker_connections and self.keepalived_conns:
+            self.keepalived_conns[0].timeout = -math.inf
+        super().murder_keepalived(force)  # type: ignore[call-arg]  # missing in the stubs
 
     def murder_pending(self) -> None:
         """End the connections whose deadline has passed. gunicorn calls this in each turn of the main loop."""
