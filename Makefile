@@ -21,6 +21,7 @@ demo: $(READY) ## show the main job on a real control plane; KEEP=1 leaves it ru
 	@$(BIN)/python -m demo $(if $(KEEP),--keep)
 
 test: $(READY) ## run all tests, the end-to-end ones on a real control plane too
+	@$(BIN)/python -m devcluster build
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-unit: $(READY) ## run the tests that need no control plane

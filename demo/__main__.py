@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from contextlib import ExitStack
 
 import click
 
@@ -30,17 +31,19 @@ def main(*, keep: bool) -> None:
 
 
 def _perform(terminal: Terminal, *, keep: bool) -> bool:
-    with DevCluster(nodes=0) as cluster:
-        for number in range(1, NODES + 1):
-            cluster.add_node(f"node-{number}", labels={"custom": "yes"} if number % 2 else {})
-        with Installation(cluster) as installation:
-            story = Story(cluster, terminal)
-            kept = story.tell()
-            terminal.heading("Summary")
-            for promise, good in story.results:
-                terminal.result(promise, good=good)
-            if keep:
-                _leave_running(terminal, cluster, installation)
+    with ExitStack() as stage:
+        with terminal.progress("Starting a control plane and custom-scheduler beside it"):
+            cluster = stage.enter_context(DevCluster())
+            for number in range(1, NODES + 1):
+                cluster.add_node(f"node-{number}", labels={"custom": "yes"} if number % 2 else {})
+            installation = stage.enter_context(Installation(cluster))
+        story = Story(cluster, terminal)
+        kept = story.tell()
+        terminal.heading("Summary")
+        for promise, good in story.results:
+            terminal.result(promise, good=good)
+        if keep:
+            _leave_running(terminal, cluster, installation)
     return kept
 
 

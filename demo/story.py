@@ -11,7 +11,8 @@ from devcluster.cluster import DevCluster
 
 __all__ = ["Story"]
 
-MANIFESTS = Path(__file__).parent / "manifests"
+# Relative, as a person in the checkout would type it.
+MANIFESTS = Path("demo/manifests")
 NAMESPACE = "team-a"
 WAIT_SECONDS = 20.0
 
@@ -71,10 +72,12 @@ class Story:
         self._show("opted-in-pod.yaml")
         self._apply("opted-in-pod.yaml")
         self._terminal.say("After, as the cluster has it:")
-        template = "{.metadata.annotations}{'\\n'}{.spec.schedulerName}{'\\n'}{.spec.affinity}{'\\n'}"
-        steered = self._kubectl("get", "pod", "opted-in", "-n", NAMESPACE, "-o", f"jsonpath={template}")
-        self._expect(steered, "custom-scheduler\n")
-        self._expect(steered, '"key":"custom","operator":"Exists"')
+        scheduler = self._kubectl(
+            "get", "pod", "opted-in", "-n", NAMESPACE, "-o", "jsonpath={.spec.schedulerName}"
+        )
+        affinity = self._kubectl("get", "pod", "opted-in", "-n", NAMESPACE, "-o", "jsonpath={.spec.affinity}")
+        self._expect(scheduler, "custom-scheduler")
+        self._expect(affinity, '"key":"custom","operator":"Exists"')
 
     def _placement(self) -> None:
         self._wait_for_event("opted-in", "Scheduled")
@@ -96,7 +99,7 @@ class Story:
         self._apply("too-big-pod.yaml")
         self._wait_for_event("too-big", "FailedScheduling")
         self._kubectl("get", "pod", "too-big", "-n", NAMESPACE)
-        condition = "jsonpath={.status.conditions[?(@.type=='PodScheduled')].message}{'\\n'}"
+        condition = 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}'
         message = self._kubectl("get", "pod", "too-big", "-n", NAMESPACE, "-o", condition)
         self._expect(
             message, "0/6 nodes are available: 3 Insufficient cpu, 3 node(s) didn't match Pod's node affinity"
@@ -104,15 +107,11 @@ class Story:
         self._events("too-big")
 
     def _show(self, manifest: str) -> None:
-        self._terminal.command("cat", f"demo/manifests/{manifest}")
+        self._terminal.command("cat", f"{MANIFESTS}/{manifest}")
         self._terminal.output((MANIFESTS / manifest).read_text())
 
     def _apply(self, manifest: str, *, expect_failure: bool = False) -> str:
-        return self._run(
-            ["apply", "-f", f"demo/manifests/{manifest}"],
-            ["apply", "-f", str(MANIFESTS / manifest)],
-            expect_failure=expect_failure,
-        )
+        return self._kubectl("apply", "-f", f"{MANIFESTS}/{manifest}", expect_failure=expect_failure)
 
     def _events(self, pod: str) -> str:
         return self._kubectl(
@@ -133,11 +132,8 @@ class Story:
             time.sleep(0.1)
         raise StepFailed(f"no {reason} event for pod {pod} within {WAIT_SECONDS:g} s")
 
-    def _kubectl(self, *words: str) -> str:
-        return self._run(list(words), list(words))
-
-    def _run(self, shown: list[str], words: list[str], *, expect_failure: bool = False) -> str:
-        self._terminal.command("kubectl", *shown)
+    def _kubectl(self, *words: str, expect_failure: bool = False) -> str:
+        self._terminal.command("kubectl", *words)
         done = self._cluster.kubectl(*words, check=False)
         output = done.stdout + done.stderr
         self._terminal.output(output)

@@ -14,9 +14,11 @@ from webhook.settings import BinderSettings, CertMode, ServeSettings, own_namesp
 
 __all__ = ["main"]
 
-USAGE_EXIT_CODE = 2
-
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _Fault(click.ClickException):
+    exit_code = 2
 
 
 class _OneLineErrors(click.Group):
@@ -27,9 +29,7 @@ class _OneLineErrors(click.Group):
         try:
             return super().invoke(ctx)
         except CustomSchedulerError as error:
-            fault = click.ClickException(str(error))
-            fault.exit_code = USAGE_EXIT_CODE
-            raise fault from error
+            raise _Fault(str(error)) from error
 
 
 def _options(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from webhook.policy.parse import load_policy
-from webhook.scheduling.config import load_scheduler_config
+from webhook.scheduling.config import load_configuration
 from webhook.server.app import DECISIONS
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
@@ -147,7 +147,7 @@ def test_the_pod_outlives_its_drain() -> None:
 
 def test_the_shipped_policy_and_scheduler_configuration_are_valid() -> None:
     assert load_policy(MANIFESTS / "base/policy.yaml", own_namespace="custom-scheduler").name == "default"
-    assert load_scheduler_config(MANIFESTS / "base/scheduler.yaml").profiles
+    assert load_configuration(MANIFESTS / "base/scheduler.yaml").profiles
 
 
 def test_the_single_overlay_runs_the_binder_thread_with_the_webhooks_own_account() -> None:

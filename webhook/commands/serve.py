@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 
 from certs.authority import Authority
 from certs.leaf import service_hosts
+from webhook.binder.service import BinderService
+from webhook.commands.scheduler import Scheduler
 from webhook.kube.config import connect
 from webhook.kube.secrets import KubeSecretStore
 from webhook.kube.webhookconfig import WebhookConfigurations
@@ -23,6 +26,8 @@ from webhook.settings import ServeSettings
 
 __all__ = ["run"]
 
+log = logging.getLogger("custom_scheduler.serve")
+
 SERVICE = "custom-scheduler"
 CONFIGURATIONS = "custom-scheduler"
 CA_SECRET = "custom-scheduler-ca"  # noqa: S105 (its name, not what is in it)
@@ -31,10 +36,13 @@ CA_SECRET = "custom-scheduler-ca"  # noqa: S105 (its name, not what is in it)
 def run(settings: ServeSettings) -> int:
     """Serve until SIGTERM and return the exit code; raises CustomSchedulerError for what can't be started."""
     policy = PolicySource(settings.policy, own_namespace=settings.namespace)
+    binder = _binder(settings)
     certificates = _certificates(settings)
 
     def make_service(draining: Draining) -> AdmissionService:
-        return AdmissionService(policy=policy, certificates=certificates(), draining=draining)
+        return AdmissionService(
+            policy=policy, certificates=certificates(), draining=draining, companion=binder
+        )
 
     options = ServingOptions(
         host=settings.host,
@@ -48,10 +56,28 @@ def run(settings: ServeSettings) -> int:
     return serve(options, make_service, on_worker_exit=forget_worker)
 
 
+def _binder(settings: ServeSettings) -> Callable[[], BinderService] | None:
+    if not settings.binder:
+        return None
+    scheduler = Scheduler(
+        scheduler_config=settings.scheduler_config,
+        kubeconfig=settings.kubeconfig,
+        namespace=settings.namespace,
+    )
+    if scheduler.plugin_sources:
+        log.warning(
+            "plugins of others run in the process that answers admission, and a slow one slows both; "
+            "serve --no-binder and custom-scheduler binder keep them apart"
+        )
+    return scheduler.build
+
+
 def _certificates(settings: ServeSettings) -> Callable[[], Certificates]:
     """Return what makes a worker's certificates, after finding here, before any fork, whether it can."""
     if settings.tls_cert is not None and settings.tls_key is not None:
-        in_files = partial(FileCertificates, settings.tls_cert, settings.tls_key, client_ca=settings.client_ca)
+        in_files = partial(
+            FileCertificates, settings.tls_cert, settings.tls_key, client_ca=settings.client_ca
+        )
         in_files()  # so that a bad pair is told before anything is served
         return in_files
     # A worker gets the CA through the fork, and connections of its own: sockets don't survive being shared.

@@ -95,5 +95,7 @@ class AdmissionService:
         return exposition()
 
     def _reload_policy(self) -> None:
+        refused = self._policy.refused
         if self._policy.poll():
             admission_metrics.POLICY_GENERATION.set(self._policy.current.generation)
+        admission_metrics.POLICY_RELOAD_FAILURES.inc(self._policy.refused - refused)

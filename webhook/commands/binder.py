@@ -1,0 +1,40 @@
+"""`custom-scheduler binder`: the scheduler alone, in a process of its own."""
+
+from __future__ import annotations
+
+import logging
+import signal
+
+from webhook.commands.scheduler import Scheduler
+from webhook.observe.exposition import exposition
+from webhook.serving.ops import OpsServer
+from webhook.serving.sockets import address_of, listen
+from webhook.settings import BinderSettings
+
+__all__ = ["run"]
+
+log = logging.getLogger("custom_scheduler.binder")
+
+_STOP_SIGNALS = {signal.SIGTERM, signal.SIGINT}
+
+
+def run(settings: BinderSettings) -> int:
+    """Place pods until SIGTERM or SIGINT, and return 0; raises CustomSchedulerError for what can't be started."""
+    scheduler = Scheduler(
+        scheduler_config=settings.scheduler_config,
+        kubeconfig=settings.kubeconfig,
+        namespace=settings.namespace,
+    )
+    listener = listen(settings.ops_host, settings.ops_port, option="--ops-port")
+    # Blocked before any thread starts, so that every thread inherits it and the signal waits for us.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
+    service = scheduler.build()
+    ops = OpsServer(listener, not_ready=service.not_ready, metrics=exposition)
+    service.start()
+    ops.start()
+    log.info("scheduling for %s, operations on http://%s", ", ".join(scheduler.names), address_of(listener))
+    signal.sigwait(_STOP_SIGNALS)
+    service.stop()
+    ops.close()
+    log.info("stopped")
+    return 0
