@@ -111,9 +111,11 @@ class SchedulingLoop:
 
     def run(self) -> None:
         """Work until `stop`."""
-        while not self._stopped:
+        while True:
             for _ in range(self._inbox.qsize()):
                 self._take(self._inbox.get())
+            if self._stopped:
+                return
             self._queue.flush()
             takeover_due = self._takeover.step()
             self._report_sizes()

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, FakeApi
+from webhook.binder.service import BinderService
+from webhook.kube.elector import LeaseTiming
+from webhook.scheduling.cache import Cache
+from webhook.scheduling.testing import make_framework
+
+QUICK = LeaseTiming(retry=0.05)
+
+
+class Cluster:
+    """As much of an API server as a scheduler needs: nodes, pods, bindings and one Lease. Watches stay silent."""
+
+    def __init__(self) -> None:
+        self.away = False
+        self.lease: dict[str, Any] | None = None
+        self.bound: dict[str, str] = {}
+        self.pods = ["a"]
+        self._lock = threading.Lock()
+
+    def __call__(self, exchange: Exchange) -> None:
+        with self._lock:
+            answer = self._answer(exchange)
+        answer(exchange)
+
+    def _answer(self, exchange: Exchange) -> Callable[[Exchange], None]:
+        path = exchange.path
+        if self.away:
+            return Exchange.cut
+        if exchange.query.get("watch"):
+            return _silent
+        if "/leases" in path:
+            return self._lease(exchange)
+        if path.endswith("/binding"):
+            self.bound[exchange.json["metadata"]["name"]] = exchange.json["target"]["name"]
+            return lambda exchange: exchange.reply(201, {})
+        if path == "/api/v1/nodes":
+            return _listing(
+                {"metadata": meta("node-1"), "status": {"allocatable": {"cpu": "4", "pods": "110"}}}
+            )
+        if path == "/api/v1/pods":
+            return _listing(*[self._pod(name) for name in self.pods])
+        return lambda exchange: exchange.reply(200, {})
+
+    def _pod(self, name: str) -> dict[str, Any]:
+        return {
+            "metadata": {**meta(name), "namespace": "default"},
+            "spec": {
+                "schedulerName": "custom-scheduler",
+                "containers": [],
+                "nodeName": self.bound.get(name, ""),
+            },
+        }
+
+    def _lease(self, exchange: Exchange) -> Callable[[Exchange], None]:
+        if exchange.method != "GET":
+            known = (self.lease or {}).get("metadata", {}).get("resourceVersion")
+            if exchange.json["metadata"].get("resourceVersion") != known:
+                return lambda exchange: exchange.refuse(409)
+            version = str(int(known or 0) + 1)
+            metadata = {**exchange.json["metadata"], "resourceVersion": version}
+            self.lease = {**exchange.json, "metadata": metadata}
+        lease = self.lease
+        return (
+            (lambda exchange: exchange.reply(200, lease))
+            if lease
+            else (lambda exchange: exchange.refuse(404))
+        )
+
+    @property
+    def holder(self) -> str:
+        return self.lease["spec"]["holderIdentity"] if self.lease else ""
+
+
+def meta(name: str) -> dict[str, str]:
+    return {"name": name, "uid": f"uid-{name}", "resourceVersion": "1"}
+
+
+def _silent(exchange: Exchange) -> None:
+    exchange.open_stream()
+    exchange.hang()
+
+
+def _listing(*items: dict[str, Any]) -> Callable[[Exchange], None]:
+    return lambda exchange: exchange.reply(200, {"metadata": {"resourceVersion": "9"}, "items": list(items)})
+
+
+def eventually(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@contextmanager
+def service(api: FakeApi, identity: str = "one") -> Iterator[BinderService]:
+    cache = Cache()
+    binder = BinderService(
+        api.client(),
+        cache=cache,
+        frameworks={"custom-scheduler": make_framework(cache)},
+        namespace="ns",
+        identity=identity,
+        timing=QUICK,
+    )
+    binder.start()
+    try:
+        yield binder
+    finally:
+        binder.stop()
+
+
+def test_it_takes_the_lease_lists_and_binds() -> None:
+    cluster = Cluster()
+
+    with FakeApi(cluster) as api, service(api) as binder:
+        eventually(lambda: cluster.bound)
+
+        assert cluster.bound == {"a": "node-1"}
+        assert cluster.holder == "one"
+        assert binder.is_leader()
+        assert binder.not_ready() == []
+
+
+def test_pods_that_have_ended_are_not_asked_for() -> None:
+    with FakeApi(Cluster()) as api, service(api):
+        eventually(lambda: any(exchange.path == "/api/v1/pods" for exchange in api.exchanges))
+
+    asked = [exchange.query["fieldSelector"] for exchange in api.exchanges if exchange.path == "/api/v1/pods"]
+    assert set(asked) == {"status.phase!=Succeeded,status.phase!=Failed"}
+
+
+def test_stopping_gives_the_lease_back_and_leaves_no_thread() -> None:
+    cluster = Cluster()
+    before = set(threading.enumerate())
+
+    with FakeApi(cluster) as api:
+        with service(api):
+            eventually(lambda: cluster.bound)
+        assert cluster.holder == ""
+    assert set(threading.enumerate()) == before
+
+
+def test_of_two_replicas_one_binds_and_the_other_goes_on_when_it_stops() -> None:
+    cluster = Cluster()
+
+    with FakeApi(cluster) as api, service(api, "one") as one:
+        eventually(lambda: cluster.bound)
+        with service(api, "two") as two:
+            eventually(lambda: two.not_ready() == [])
+            assert not two.is_leader()
+            cluster.pods.append("b")
+            one.stop()
+            eventually(lambda: "b" in cluster.bound)
+
+            assert two.is_leader()
+            assert cluster.holder == "two"
+            sent = [exchange.path for exchange in api.exchanges if exchange.path.endswith("/binding")]
+            assert len(sent) == 2
+
+
+def test_an_api_server_that_is_away_at_the_start_is_waited_for() -> None:
+    cluster = Cluster()
+    cluster.away = True
+
+    with FakeApi(cluster) as api, service(api) as binder:
+        eventually(lambda: all("can't be followed" in reason for reason in binder.not_ready()))
+        assert len(binder.not_ready()) == 2
+        cluster.away = False
+        eventually(lambda: cluster.bound)
+
+        assert binder.not_ready() == []
+
+
+def test_it_is_not_ready_before_it_has_listed() -> None:
+    hold = threading.Event()
+
+    def slow(exchange: Exchange) -> None:
+        hold.wait(PATIENCE_SECONDS)
+        cluster(exchange)
+
+    cluster = Cluster()
+    with FakeApi(slow) as api, service(api) as binder:
+        assert binder.not_ready() == ["nodes are not listed yet", "pods are not listed yet"]
+        hold.set()
+        eventually(lambda: binder.not_ready() == [])
+
+
+def test_it_stops_soon_while_the_api_server_says_nothing() -> None:
+    with FakeApi(Exchange.hang) as api, service(api):
+        api.wait_for(lambda exchanges: len(exchanges) == 3)
+        begun = time.monotonic()
+
+    assert time.monotonic() - begun < 3
