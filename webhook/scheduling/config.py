@@ -36,6 +36,21 @@ class _Strict(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     pass
 
 
+class _UniqueKeys(yaml.CSafeLoader):
+    """YAML's safe loader, which would otherwise take the last of equal keys without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
+        seen = set[str]()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        problem=f"{key.value} is given twice", problem_mark=key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
 class PluginRef(_Strict, frozen=True, kw_only=True):
     """A plugin by name; the weight counts where it scores."""
 
@@ -112,7 +127,10 @@ def load_configuration(path: Path) -> SchedulerConfiguration:
 def parse_configuration(text: str, *, source: str) -> SchedulerConfiguration:
     """The configuration in a text; `source` names it in the ConfigurationError that a fault raises."""
     try:
-        raw = yaml.safe_load(text)
+        raw = yaml.load(text, Loader=_UniqueKeys)  # noqa: S506 - a safe loader
+    except yaml.MarkedYAMLError as error:
+        line = f"{error.problem_mark.line + 1}:" if error.problem_mark else ""
+        raise ConfigurationError(f"{source}:{line} not YAML: {error.problem}") from error
     except yaml.YAMLError as error:
         raise ConfigurationError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
     if not isinstance(raw, dict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import ParamSpec, TypeVar
 
@@ -17,6 +18,7 @@ __all__ = [
     "ask",
     "ask_status",
     "checked_bits",
+    "checked_key",
     "checked_numbers",
     "checked_scores",
     "checked_status",
@@ -84,16 +86,18 @@ def checked_status(plugin: str, point: str, answer: object) -> Status:
     """A status with a code that means something at this point, with its author's name; raises PluginError."""
     if not isinstance(answer, Status):
         raise PluginError(plugin, point, f"expected a Status, got a {type(answer).__name__}")
+    if answer.is_success:
+        return SUCCESS
+    if not _are_all(answer.reasons, str):
+        raise PluginError(plugin, point, f"reasons: expected a tuple of texts, got {answer.reasons!r}")
     if answer.code is Code.ERROR:
         raise PluginError(plugin, point, answer.message)
     if answer.code not in _CODES[point]:
         raise PluginError(plugin, point, f"the code {answer.code.name} means nothing here")
-    return answer if answer.is_success else answer.by(plugin)
+    return answer.by(plugin)
 
 
-def checked_bits(
-    plugin: str, answer: object, reasons: tuple[Reason, ...], nodes: int
-) -> npt.NDArray[np.uint64] | None:
+def checked_bits(plugin: str, answer: object, reasons: object, nodes: int) -> npt.NDArray[np.uint64] | None:
     """A filter's answer as one bit per reason, 0 where the node is feasible, or None if all are.
 
     Raises PluginError for another shape or type, or bits without a reason.
@@ -103,6 +107,7 @@ def checked_bits(
     if answer.dtype.kind == "b":
         if np.count_nonzero(answer) == nodes:
             return None
+        reasons = _checked_reasons(plugin, reasons)
         if len(reasons) != 1:
             raise PluginError(
                 plugin, "filter", f"a bool answer needs exactly one reason, there are {len(reasons)}"
@@ -110,9 +115,21 @@ def checked_bits(
         return (~answer).astype(np.uint64)
     if not np.count_nonzero(answer):
         return None
+    reasons = _checked_reasons(plugin, reasons)
     if int(answer.min()) < 0 or int(answer.max()) >> len(reasons):
         raise PluginError(plugin, "filter", f"bits are set beyond its {len(reasons)} reasons")
     return answer.astype(np.uint64)
+
+
+def checked_key(plugin: str, answer: object) -> tuple[float, ...]:
+    """A sort key that can be compared with any other; a wrong one is logged and raises PluginError."""
+    if isinstance(answer, tuple) and all(
+        isinstance(part, int | float) and not math.isnan(part) for part in answer
+    ):
+        return answer
+    error = PluginError(plugin, "sort_key", f"expected a tuple of numbers, got {answer!r}")
+    _log.error("%s", error)
+    raise error
 
 
 def checked_numbers(plugin: str, point: str, answer: object, nodes: int) -> Scores:
@@ -131,6 +148,16 @@ def checked_scores(plugin: str, point: str, answer: object, nodes: int) -> Score
         wrong = highest if lowest >= 0 else lowest
         raise PluginError(plugin, point, f"score {wrong} is not between 0 and {MAX_NODE_SCORE}")
     return scores
+
+
+def _checked_reasons(plugin: str, reasons: object) -> tuple[Reason, ...]:
+    if not isinstance(reasons, tuple) or not _are_all(reasons, Reason):
+        raise PluginError(plugin, "filter", f"reasons: expected a tuple of Reason, got {reasons!r}")
+    return reasons
+
+
+def _are_all(values: object, type_: type) -> bool:
+    return isinstance(values, tuple) and all(isinstance(value, type_) for value in values)
 
 
 def _shape_of(answer: object) -> str:

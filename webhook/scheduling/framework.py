@@ -11,6 +11,7 @@ import random
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from webhook.scheduling.containment import (
     ask,
     ask_status,
     checked_bits,
+    checked_key,
     checked_numbers,
     checked_scores,
     checked_status,
@@ -123,8 +125,12 @@ class Framework:
         return first_refusal("pre_enqueue", methods, pod)
 
     def sort_key(self, pod: Pod, queued_at: float) -> tuple[float, ...]:
-        """The pod's place in the queue; smallest first."""
-        return self._plugins.queue_sort.plugin.sort_key(pod, queued_at)
+        """The pod's place in the queue; smallest first. In order of time if the plugin fails, which is logged."""
+        each = self._plugins.queue_sort
+        try:
+            return checked_key(each.name, ask(each.name, "sort_key", each.plugin.sort_key, pod, queued_at))
+        except PluginError:
+            return (0.0, queued_at)
 
     def is_woken_by(self, rejected_by: frozenset[str], event: ClusterEvent) -> bool:
         """Whether the event can make a pod schedulable that these plugins rejected; no names, any event."""
@@ -230,7 +236,7 @@ class Framework:
             if each.name in skip:
                 continue
             answer = ask(each.name, "filter", each.plugin.filter, pod, nodes)
-            reasons = each.plugin.reasons
+            reasons = ask(each.name, "filter", attrgetter("reasons"), each.plugin)
             bits = checked_bits(each.name, answer, reasons, len(nodes))
             if bits is not None:
                 rejected = bits != 0

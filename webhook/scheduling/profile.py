@@ -16,6 +16,8 @@ import msgspec
 from webhook.errors import ConfigurationError
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
+from webhook.scheduling.containment import PluginError, ask
+from webhook.scheduling.events import ClusterEvent
 from webhook.scheduling.framework import Enabled, Framework, PluginSet
 from webhook.scheduling.per_node import as_filter, as_score
 from webhook.scheduling.plugin import (
@@ -86,6 +88,7 @@ def build_frameworks(
 def build_framework(profile: Profile, registry: Registry, cache: Cache, rng: random.Random) -> Framework:
     """The framework of one profile; raises ConfigurationError for names, points and arguments that are wrong."""
     workshop = _Workshop(profile, registry, Handle(profile.scheduler_name, cache))
+    workshop.refuse_unknown_names(profile.plugins)
     everywhere = _merged(DEFAULT_PLUGINS, profile.plugins.multi_point)
     points: dict[str, tuple[Enabled[Any], ...]] = {
         point: tuple(workshop.enabled(point, everywhere, getattr(profile.plugins, point)))
@@ -102,11 +105,7 @@ def build_framework(profile: Profile, registry: Registry, cache: Cache, rng: ran
     plugins = PluginSet(
         queue_sort=queue_sort[0],
         normalize={name: plugin for name, plugin in made.items() if isinstance(plugin, NormalizePlugin)},
-        events={
-            name: plugin.events_to_register()
-            for name, plugin in made.items()
-            if isinstance(plugin, EventsPlugin)
-        },
+        events=workshop.events(),
         **points,
     )
     return Framework(profile.scheduler_name, plugins, cache, rng)
@@ -142,16 +141,40 @@ class _Workshop:
                     f"plugin {ref.name} is enabled at {_FIELDS[point]}, but doesn't implement it"
                 )
 
+    def refuse_unknown_names(self, plugins: PluginsConfig) -> None:
+        """Raise ConfigurationError where something is disabled that doesn't exist: a slip, most likely."""
+        for point, field in _FIELDS.items():
+            specific: PluginSetConfig = getattr(plugins, point)
+            for ref in specific.disabled:
+                if ref.name != _ALL and ref.name not in self._registry:
+                    raise self._fault(f"{field}.disabled: no plugin is called {ref.name}")
+
     def refuse_unused_arguments(self) -> None:
         """Raise ConfigurationError for arguments of a plugin that the profile doesn't use."""
         for name in self._args:
             if name not in self.made:
                 raise self._fault(f"pluginConfig has arguments for {name}, which is not enabled")
 
+    def events(self) -> dict[str, tuple[ClusterEvent, ...]]:
+        """What each plugin that says so waits for."""
+        events: dict[str, tuple[ClusterEvent, ...]] = {}
+        for name, plugin in self.made.items():
+            if isinstance(plugin, EventsPlugin):
+                try:
+                    answer: object = ask(name, "events_to_register", plugin.events_to_register)
+                except PluginError as error:
+                    raise self._fault(str(error)) from error
+                if not isinstance(answer, tuple) or not all(
+                    isinstance(each, ClusterEvent) for each in answer
+                ):
+                    raise self._fault(f"plugin {name}: events_to_register: expected a tuple of ClusterEvent")
+                events[name] = answer
+        return events
+
     def _make(self, name: str) -> object:
         if name not in self.made:
-            registration = self._registry.get(name)
             try:
+                registration = self._registry.get(name)
                 plugin = registration.factory(self._args.get(name, {}), self._handle)
             except ConfigurationError as error:
                 raise self._fault(str(error)) from error
@@ -159,10 +182,10 @@ class _Workshop:
                 raise self._fault(
                     f"plugin {name} from {registration.source} can't be made: {type(error).__name__}: {error}"
                 ) from error
-            if not isinstance(plugin, (*_PROTOCOLS.values(), PerNodeFilterPlugin, PerNodeScorePlugin)):
-                raise self._fault(f"plugin {name} from {registration.source} implements no extension point")
             if hasattr(plugin, "filter") and not isinstance(plugin, FilterPlugin):
                 raise self._fault(f"plugin {name} has filter, but no reasons to give for it")
+            if not isinstance(plugin, (*_PROTOCOLS.values(), PerNodeFilterPlugin, PerNodeScorePlugin)):
+                raise self._fault(f"plugin {name} from {registration.source} implements no extension point")
             self.made[name] = plugin
         return self.made[name]
 

@@ -89,14 +89,15 @@ class NodeTable:
         return self._pods.get(name, {})
 
     def put(self, node: Node) -> None:
-        """Add a node, or replace what is known of it."""
+        """Add a node, or replace what is known of it; raises InvalidQuantity before anything is changed."""
+        offered = _offered(node)
         self.generation += 1
         row = self._row_of.get(node.name)
         if row is None:
             row = self._append(node)
         else:
             self._replace(row, node)
-        self._write_allocatable(row, node)
+        self._write_allocatable(row, offered)
         self._unschedulable[row] = node.spec.unschedulable
 
     def remove(self, name: str) -> None:
@@ -219,14 +220,14 @@ class NodeTable:
             for name, presence in self._image_presence.items():
                 presence.set(row, name in names)
 
-    def _write_allocatable(self, row: int, node: Node) -> None:
-        offered = node.status.allocatable
+    def _write_allocatable(self, row: int, offered: Mapping[str, int]) -> None:
         self._allocatable[:, row] = 0
-        for name, amount in amounts({name: parse_nanos(value) for name, value in offered.items()}).items():
-            # Indexed first: a new resource may replace the array.
-            index = self._index_of(name)
-            self._allocatable[index, row] = amount
-        self._pod_numbers[1, row] = ceil_units(parse_nanos(offered.get(PODS, 0)))
+        self._pod_numbers[1, row] = offered.get(PODS, 0)
+        for name, amount in offered.items():
+            if name != PODS:
+                # Indexed first: a new resource may replace the array.
+                index = self._index_of(name)
+                self._allocatable[index, row] = amount
 
     def _count(self, row: int, placed: PlacedPod, sign: int) -> None:
         for name, amount in placed.requests.amounts.items():
@@ -258,6 +259,11 @@ class NodeTable:
 
     def _pick(self, column: IntArray, rows: Rows | None) -> IntArray:
         return column[: len(self._nodes)] if rows is None else column[rows]
+
+
+def _offered(node: Node) -> dict[str, int]:
+    nanos = {name: parse_nanos(value) for name, value in node.status.allocatable.items()}
+    return {**amounts(nanos), PODS: ceil_units(nanos.get(PODS, 0))}
 
 
 def _keep_freed_memory() -> None:

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from webhook.errors import ConfigurationError
+from webhook.scheduling.config import PluginSource
+from webhook.scheduling.profile import DEFAULT_PLUGINS
+from webhook.scheduling.sources import load_plugins
+from webhook.scheduling.testing import make_handle
+
+PLUGIN = """
+from dataclasses import dataclass
+from webhook.scheduling.registry import plugin
+
+@plugin("{name}")
+@dataclass
+class Mine:
+    weight: int = 1
+    def score_node(self, pod, node):
+        return self.weight
+"""
+PLAIN = """
+from webhook.scheduling.registry import plugin
+
+@plugin("{name}")
+class Mine:
+    def score_node(self, pod, node):
+        return 1
+"""
+
+Write = Callable[[str, str], Path]
+
+
+@pytest.fixture(autouse=True)
+def _forget_imports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write_file(name: str, text: str) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    return write_file
+
+
+def test_the_built_in_plugins_are_there() -> None:
+    registry = load_plugins()
+
+    assert {ref.name for ref in DEFAULT_PLUGINS} | {"NodeLabel"} == {each.name for each in registry}
+
+
+def test_a_module_registers_its_plugins(write: Write) -> None:
+    write("acme_algorithms.py", PLAIN.format(name="Acme"))
+
+    registration = load_plugins([PluginSource(module="acme_algorithms")]).get("Acme")
+
+    assert registration.source == "acme_algorithms"
+    assert hasattr(registration.factory({}, make_handle()), "score_node")
+
+
+def test_the_files_of_a_directory_register_theirs(write: Write) -> None:
+    first = write("one/same.py", PLAIN.format(name="One"))
+    second = write("two/same.py", "from __future__ import annotations\n" + PLAIN.format(name="Two"))
+    write("one/readme.txt", "not Python")
+
+    registry = load_plugins([PluginSource(directory=str(path.parent)) for path in (first, second)])
+
+    assert "One" in registry
+    assert "Two" in registry
+
+
+def test_a_file_may_define_dataclasses(write: Write) -> None:
+    text = "from __future__ import annotations\n" + PLUGIN.format(name="Typed").replace(
+        '@plugin("Typed")\n', ""
+    )
+    path = write("plugins/typed.py", text + '\nplugin("Typed")(lambda args, handle: Mine(**args))\n')
+
+    registry = load_plugins([PluginSource(directory=str(path.parent))])
+
+    assert registry.get("Typed").factory({"weight": 5}, make_handle()).weight == 5  # type: ignore[attr-defined]
+
+
+def test_an_empty_directory_is_fine(tmp_path: Path) -> None:
+    assert len(load_plugins([PluginSource(directory=str(tmp_path))])) == len(load_plugins())
+
+
+def distribution(write: Write, target: str) -> None:
+    write("acme_dist.py", PLAIN.format(name="Decorated") + "\ndef make(args, handle):\n    return Mine()\n")
+    write("acme-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    write("acme-1.0.dist-info/entry_points.txt", f"[acme.plugins]\n{target}\n")
+
+
+def test_entry_points_name_factories(write: Write) -> None:
+    distribution(write, "Made = acme_dist:make")
+
+    registry = load_plugins([PluginSource(entry_points="acme.plugins")])
+
+    assert registry.get("Made").source == "entry point Made of acme.plugins"
+    assert hasattr(registry.get("Made").factory({}, make_handle()), "score_node")
+
+
+def test_an_entry_point_may_name_a_decorated_class(write: Write) -> None:
+    distribution(write, "Decorated = acme_dist:Mine")
+
+    registry = load_plugins([PluginSource(entry_points="acme.plugins")])
+
+    assert hasattr(registry.get("Decorated").factory({}, make_handle()), "score_node")
+
+
+def test_an_entry_point_that_leads_nowhere_is_named(write: Write) -> None:
+    distribution(write, "Lost = acme_dist:gone")
+
+    with pytest.raises(
+        ConfigurationError, match=r"entry point Lost of acme\.plugins can't be imported: AttributeError"
+    ):
+        load_plugins([PluginSource(entry_points="acme.plugins")])
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("x = 1", r'registers no plugin; decorate one with @plugin\("Name"\)'),
+        ("1 / 0", "can't be imported: ZeroDivisionError: division by zero"),
+        ("def", "can't be imported: SyntaxError"),
+        (
+            PLAIN.format(name="NodeLabel"),
+            "plugin NodeLabel from .* is already registered by webhook.scheduling",
+        ),
+        (PLAIN.format(name=""), "a plugin needs a name"),
+    ],
+)
+def test_a_file_or_module_that_brings_no_plugin_is_refused_with_the_reason(
+    write: Write, text: str, fault: str
+) -> None:
+    path = write("broken_plugins/broken.py", text)
+
+    with pytest.raises(ConfigurationError, match=rf"plugin file .*broken\.py:? .*{fault}"):
+        load_plugins([PluginSource(directory=str(path.parent))])
+    with pytest.raises(ConfigurationError, match=rf"module broken_plugins\.broken:? .*{fault}"):
+        load_plugins([PluginSource(module="broken_plugins.broken")])
+
+
+def test_a_file_that_failed_leaves_no_module_behind(write: Write) -> None:
+    path = write("plugins/broken.py", "1 / 0")
+    before = set(sys.modules)
+
+    with pytest.raises(ConfigurationError):
+        load_plugins([PluginSource(directory=str(path.parent))])
+
+    assert not {name for name in set(sys.modules) - before if "broken" in name}
+
+
+def test_sources_that_are_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigurationError, match="module acme_nowhere can't be imported: ModuleNotFoundError"
+    ):
+        load_plugins([PluginSource(module="acme_nowhere")])
+    with pytest.raises(ConfigurationError, match=r"plugin directory .*nowhere is not there"):
+        load_plugins([PluginSource(directory=str(tmp_path / "nowhere"))])
