@@ -61,9 +61,9 @@ class PerNodeFilter:
                 raise TypeError(
                     f"filter_node answered {text!r} for node {node.name}, expected a reason or None"
                 )
-            if text not in bit_of and len(bit_of) == _MAX_REASONS - 1:
+            if text not in bit_of and len(bit_of) >= _MAX_REASONS - 1:
                 text = f"node(s) were rejected by {self._name} for other reasons"
-            bits[position] = np.uint64(1 << bit_of.setdefault(text, len(bit_of)))
+            bits[position] = 1 << bit_of.setdefault(text, len(bit_of))
         self._texts = list(bit_of)
         return bits
 
