@@ -7,6 +7,7 @@ import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -40,7 +41,8 @@ def entries(variant: str) -> list[dict[str, Any]]:
 
 def path_called(entry: dict[str, Any]) -> str:
     client = entry["clientConfig"]
-    return client["service"]["path"] if "service" in client else "/" + client["url"].split("/", 3)[3]
+    path: str = client["service"]["path"] if "service" in client else urlsplit(client["url"]).path
+    return path
 
 
 def requirement(selector: dict[str, Any], key: str) -> tuple[str, list[str]]:
