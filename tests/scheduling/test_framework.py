@@ -51,7 +51,7 @@ def test_the_node_with_the_highest_total_is_chosen() -> None:
     assert decision == Placement(POD, "b", "uid-of-b", evaluated_nodes=3, feasible_nodes=3)
 
 
-def test_weights_decide_between_opinions() -> None:
+def test_the_stronger_opinion_decides() -> None:
     assert three_nodes(One=Likes("a", 60), Other=Likes("c", 61)).schedule(POD).node_name == "c"
 
 

@@ -84,22 +84,26 @@ def with_plugins(**factories: Any) -> Registry:
 def build(text: str, cache: Cache | None = None, **factories: Any) -> Framework:
     profile = convert(yaml.safe_load(text), Profile, source="test")
     cache = cache or make_cache(make_node("a"), make_node("b", cpu="8"))
-    return build_framework(profile, with_plugins(**factories), cache, random.Random(0))  # noqa: S311 - ties
+    return build_framework(profile, with_plugins(**factories), cache, random.Random(0))
 
 
-def test_a_score_enabled_with_a_weight_beats_the_defaults() -> None:
+@pytest.mark.parametrize(("weights", "chosen"), [((1, 3), "b"), ((3, 1), "a")])
+def test_weights_decide_between_opinions(weights: tuple[int, int], chosen: str) -> None:
     framework = build(
-        """
-        plugins: {score: {enabled: [{name: Prefers, weight: 10}]}}
-        pluginConfig: [{name: Prefers, args: {node: a}}]
+        f"""
+        plugins:
+          score:
+            enabled: [{{name: One, weight: {weights[0]}}}, {{name: Other, weight: {weights[1]}}}]
+            disabled: [{{name: "*"}}]
+        pluginConfig: [{{name: One, args: {{node: a}}}}, {{name: Other, args: {{node: b}}}}]
         """,
-        Prefers=Prefers,
+        One=Prefers,
+        Other=Prefers,
     )
 
-    decision = framework.schedule(POD)
+    decisions = [framework.schedule(POD) for _ in range(8)]
 
-    assert isinstance(decision, Placement)
-    assert decision.node_name == "a"
+    assert {decision.node_name for decision in decisions if isinstance(decision, Placement)} == {chosen}
 
 
 def test_a_default_plugin_can_be_switched_off_at_one_point_or_at_all() -> None:
@@ -195,7 +199,7 @@ def test_each_profile_has_its_own_framework() -> None:
         (Profile(scheduler_name="one"), Profile(scheduler_name="two")),
         load_plugins(),
         make_cache(),
-        random.Random(0),  # noqa: S311 - ties
+        random.Random(0),
     )
 
     assert {name: each.scheduler_name for name, each in frameworks.items()} == {"one": "one", "two": "two"}

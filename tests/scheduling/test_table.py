@@ -81,19 +81,21 @@ def test_pods_of_a_node_that_went_count_again_when_it_returns() -> None:
 def test_an_update_replaces_labels_taints_images_and_what_is_offered() -> None:
     table = NodeTable()
     table.put(make_node("n", labels={"a": "1"}, taints=["x:NoSchedule"], images={"old": 1}))
+    table.put(make_node("other", labels={"a": "1"}, taints=["x:NoSchedule"], images={"old": 1, "new": 1}))
     place(table, "p", "n", cpu="1")
     table.labels("a")
     table.has_image("old")
+    table.has_image("new")
 
     table.put(make_node("n", cpu="9", labels={"a": "2"}, images={"new": 1}, unschedulable=True))
 
-    assert table.labels("a").equal("2").tolist() == [True]
-    assert table.taints().equal(()).tolist() == [True]
-    assert table.has_image("old").tolist() == [False]
-    assert table.has_image("new").tolist() == [True]
-    assert table.allocatable("cpu").tolist() == [9000]
-    assert table.unschedulable().tolist() == [True]
-    assert column(table, "cpu") == {"n": 1000}
+    assert table.labels("a").equal("2").tolist() == [True, False]
+    assert table.taints().equal(()).tolist() == [True, False]
+    assert table.has_image("old").tolist() == [False, True]
+    assert table.has_image("new").tolist() == [True, True]
+    assert table.allocatable("cpu").tolist() == [9000, 4000]
+    assert table.unschedulable().tolist() == [True, False]
+    assert column(table, "cpu") == {"n": 1000, "other": 0}
 
 
 def test_many_resources_and_nodes_grow_the_table() -> None:
@@ -148,7 +150,7 @@ def test_every_change_raises_the_generation() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_any_order_of_changes_leaves_what_a_fresh_table_would_hold(seed: int) -> None:
-    rng = random.Random(seed)  # noqa: S311 - a repeatable sequence is what the test needs
+    rng = random.Random(seed)
     table, placed, nodes = NodeTable(), dict[str, PlacedPod](), dict[str, Node]()
     for step in range(400):
         name = f"n{rng.randrange(12)}"

@@ -155,7 +155,6 @@ def _sum(
         if container.is_sidecar:
             _add(together, needs)
             _add(sidecars, needs)
-            _raise_to(initial, sidecars)
         else:
             _add(needs, sidecars)
             _raise_to(initial, needs)

@@ -67,8 +67,13 @@ def test_preemption_can_not_help_where_the_whole_node_is_too_small() -> None:
     cache = make_cache(
         make_node("small", cpu="1"),
         make_node("full", cpu="4"),
+        make_node("whole", cpu="2"),
         make_node("both", cpu="4", memory="1Gi"),
-        pods=[make_pod("p", cpu="3", node="full"), make_pod("q", cpu="3", node="both")],
+        pods=[
+            make_pod("p", cpu="3", node="full"),
+            make_pod("q", cpu="3", node="both"),
+            make_pod("r", cpu="1", node="whole"),
+        ],
     )
 
     decision = make_framework(cache).schedule(make_pod(cpu="2", memory="2Gi"))
@@ -78,6 +83,7 @@ def test_preemption_can_not_help_where_the_whole_node_is_too_small() -> None:
     assert codes == {
         "small": Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
         "full": Code.UNSCHEDULABLE,
+        "whole": Code.UNSCHEDULABLE,
         "both": Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
     }
 

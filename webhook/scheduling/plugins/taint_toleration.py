@@ -37,11 +37,11 @@ class TaintToleration:
 
     def score(self, pod: Pod, nodes: Nodes) -> Scores:
         """The number of PreferNoSchedule taints that aren't tolerated."""
-        relevant = [each for each in pod.spec.tolerations if each.effect in {"", _PREFER_NO_SCHEDULE}]
+        tolerations = pod.spec.tolerations
 
         def disliked(taints: tuple[Taint, ...]) -> int:
             return sum(
-                taint.effect == _PREFER_NO_SCHEDULE and not tolerates(relevant, taint) for taint in taints
+                taint.effect == _PREFER_NO_SCHEDULE and not tolerates(tolerations, taint) for taint in taints
             )
 
         return nodes.taints.count(disliked)
