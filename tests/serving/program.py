@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 from flask import Flask, request
 from gunicorn.workers.gthread import ThreadWorker
-from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from webhook.errors import ConfigurationError, CustomSchedulerError
 from webhook.serving.application import Application, serve
@@ -32,7 +32,9 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     pairs: list[str]
     """PEM files, each a key and its chain; POST /swap goes on to the next."""
     worker: Literal["ours", "stock"] = "ours"
-    fault: Literal["", "refuses to be made", "refuses to start", "crashes at start", "waits at start"] = ""
+    fault: Literal[
+        "", "refuses to be made", "refuses to start", "crashes at start", "waits at start", "waits at stop"
+    ] = ""
     reasons: list[str] = []
     """What not_ready says."""
     open_files: int = 1024
@@ -61,7 +63,11 @@ class EchoService:
         return context
 
     def _echo(self) -> str:
-        body = request.get_data()
+        try:
+            body = request.get_data()
+        except ClientDisconnected:
+            log.info("a body was cut off")
+            raise
         if len(body) > MAX_BODY_BYTES:
             raise RequestEntityTooLarge
         return str(len(body))
@@ -83,6 +89,8 @@ class EchoService:
             threading.Event().wait()
 
     def stop(self) -> None:
+        if self._scenario.fault == "waits at stop":
+            threading.Event().wait()
         log.info("service stopped")
 
     def not_ready(self) -> list[str]:

@@ -99,6 +99,16 @@ def test_a_second_signal_ends_the_wait_for_requests_at_once(start: Start) -> Non
         assert time.monotonic() - began < 4.0
 
 
+def test_a_second_signal_does_not_wait_for_a_service_that_hangs(start: Start) -> None:
+    server = start(drain_seconds=60, graceful_seconds=60, fault="waits at stop")
+
+    server.signal(signal.SIGTERM)
+    eventually(lambda: is_draining(server), "unready")
+    server.signal(signal.SIGTERM)
+
+    assert server.exit_code() == 0
+
+
 def test_ctrl_c_in_a_terminal_which_reaches_the_workers_too_drains(start: Start) -> None:
     server = start(drain_seconds=60)
     worker = server.get("/pid")

@@ -126,12 +126,23 @@ def test_a_fault_of_ours_is_logged_and_the_server_lives_on(caplog: pytest.LogCap
     assert caplog.record_tuples == [("custom_scheduler.serving", logging.ERROR, "could not answer /metrics")]
 
 
-def test_a_crowd_of_silent_clients_does_not_keep_a_probe_out() -> None:
+def test_a_crowd_of_silent_clients_pushes_itself_out_and_not_a_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ops, "_CONNECTION_SECONDS", 60)
+
     with ops_server() as port, ExitStack() as stack:
-        for _ in range(3 * ops._MAX_CONNECTIONS):
-            stack.enter_context(connect(port))
+        crowd = [stack.enter_context(connect(port)) for _ in range(3 * ops._MAX_CONNECTIONS)]
 
         assert ask(port, "/healthz")[0] == 200
+        assert crowd[0].recv(1) == b""
+
+
+def test_an_answer_ends_with_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ops, "_CONNECTION_SECONDS", 60)
+
+    with ops_server() as port, connect(port) as sock, sock.makefile("rb") as file:
+        sock.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
+
+        assert file.read().endswith(b"ok\n")
 
 
 def test_a_silent_client_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -233,6 +233,14 @@ def test_the_server_says_goodbye_as_tls_demands(server: Server) -> None:
     sock.close()
 
 
+def test_a_body_that_is_cut_off_is_an_error_to_the_application_and_no_short_body(start: Start) -> None:
+    server = start()
+
+    half_a_body(server).close()
+
+    server.await_log("a body was cut off")
+
+
 # Bodies over the application's limit.
 
 
