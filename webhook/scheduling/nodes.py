@@ -79,7 +79,7 @@ class Nodes:
         return (NodeInfo(self._table, int(row)) for row in self.rows)
 
     def __getitem__(self, position: int) -> NodeInfo:
-        return NodeInfo(self._table, int(self.rows[position]))
+        return NodeInfo(self._table, position if self._rows is None else int(self._rows[position]))
 
     @property
     def rows(self) -> Rows:

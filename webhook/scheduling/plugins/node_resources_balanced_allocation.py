@@ -51,24 +51,26 @@ class NodeResourcesBalancedAllocation:
     def score(self, _pod: Pod, nodes: Nodes) -> Scores:
         """50 to 100, by how the balance with the pod compares to that without it."""
         offered = [nodes.allocatable(name) for name, _ in self._amounts]
-        divisors = [np.maximum(amount, 1) for amount in offered]
-        held = [nodes.requested(name) for name, _ in self._amounts]
-        wanted = [requested + amount for requested, (_, amount) in zip(held, self._amounts, strict=True)]
-        offers = [amount != 0 for amount in offered]
-        return _HALF + (_HALF + _balance(wanted, divisors, offers) - _balance(held, divisors, offers)) // 2
+        # Two rows each: as it is, and with the pod.
+        used = [np.add.outer((0, amount), nodes.requested(name)) for name, amount in self._amounts]
+        as_it_is, with_the_pod = _balance(used, offered)
+        scores: IntArray = _HALF + (_HALF + with_the_pod - as_it_is) // 2
+        return scores
 
 
-def _balance(requested: list[IntArray], divisors: list[IntArray], offers: list[BoolArray]) -> IntArray:
+def _balance(used: list[IntArray], offered: list[IntArray]) -> IntArray:
     """100 less the standard deviation, in percent, of the shares in use of what the node offers."""
-    shares = [used / divisor for used, divisor in zip(requested, divisors, strict=True)]
+    shares = [amount / np.maximum(whole, 1) for amount, whole in zip(used, offered, strict=True)]
     for share in shares:
         np.minimum(share, 1.0, out=share)
     if len(shares) == 2:
         # The deviation of two is half their distance; with one resource offered there is none.
         deviation = np.abs(shares[0] - shares[1])
-        deviation *= 0.5 * (offers[0] & offers[1])
+        deviation *= 0.5
+        if not all(np.count_nonzero(whole) == len(whole) for whole in offered):
+            deviation *= (offered[0] != 0) & (offered[1] != 0)
     else:
-        deviation = _deviation(shares, offers)
+        deviation = _deviation(shares, [whole != 0 for whole in offered])
     balance = np.subtract(1.0, deviation, out=deviation)
     balance *= MAX_NODE_SCORE
     return balance.astype(np.int64)
@@ -78,11 +80,11 @@ def _deviation(shares: list[_Shares], offers: list[BoolArray]) -> _Shares:
     """Of any number of resources, added up in their order so that the rounding is Go's."""
     count = np.sum(offers, axis=0)
     divisor = np.maximum(count, 1)
-    total = np.zeros(len(count))
+    total = np.zeros_like(shares[0])
     for share, offer in zip(shares, offers, strict=True):
         total += np.where(offer, share, 0.0)
     mean = total / divisor
-    squares = np.zeros(len(count))
+    squares = np.zeros_like(total)
     for share, offer in zip(shares, offers, strict=True):
         squares += np.where(offer, (share - mean) * (share - mean), 0.0)
     highest = np.max(
