@@ -31,9 +31,17 @@ def authority() -> trustme.CA:
     return trustme.CA(key_type=trustme.KeyType.ECDSA)
 
 
+@functools.cache
 def client_context() -> ssl.SSLContext:
-    context = ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     authority().configure_trust(context)
+    return context
+
+
+@functools.cache
+def _server_context() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority().issue_cert("127.0.0.1", key_type=trustme.KeyType.ECDSA).configure_cert(context)
     return context
 
 
@@ -101,8 +109,6 @@ class FakeApi:
     def __init__(self, script: Script) -> None:
         self._script = script
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        authority().issue_cert("127.0.0.1", key_type=trustme.KeyType.ECDSA).configure_cert(self._context)
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
         self._clients: list[KubeClient] = []
@@ -163,7 +169,7 @@ class FakeApi:
 
     def _serve(self, connection: socket.socket) -> None:
         try:
-            with self._context.wrap_socket(connection, server_side=True) as sock:
+            with _server_context().wrap_socket(connection, server_side=True) as sock:
                 sock.settimeout(0.02)
                 while (exchange := self._receive(sock)) is not None:
                     with self._arrival:

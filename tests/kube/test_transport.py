@@ -151,7 +151,7 @@ def test_an_unknown_name_is_told() -> None:
 
 
 def test_a_server_of_another_authority_is_not_trusted() -> None:
-    stranger = ssl.create_default_context()
+    stranger = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trustme.CA().configure_trust(stranger)
 
     with (
