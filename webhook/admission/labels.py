@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 import msgspec
 
 from webhook.admission.verdict import CauseReason, Fault
 from webhook.admission.wording import shown
+from webhook.policy import wording
 from webhook.policy.model import Policy, RequiredLabel
 
 __all__ = ["Place", "broken_rules"]
-
-_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_SHOWN_VALUES = 10
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,36 +41,20 @@ def broken_rules(
 
 
 def _fault(index: int, rule: RequiredLabel, value: str | None, place: Place) -> Fault:
-    field = _child(place.path, rule.key)
-    found = "is missing" if value is None else f"is {shown(value)}"
-    joint = " " if rule.message.endswith((".", "!", "?", ":")) else ": "
+    field = wording.label_field(place.path, rule.key)
+    found = wording.IS_MISSING if value is None else wording.IS.format(value=shown(value))
     return Fault(
         action=rule.action,
         rule=f"spec.requiredLabels[{index}]",
-        summary=f"{rule.message}{joint}{field} {found}{place.within}",
-        remedy=f"Allowed: {_allowed(rule)}. {place.remedy(field, rule.key)}",
+        summary=wording.LABEL_SUMMARY.format(
+            introduction=wording.introduction(rule), field=field, found=found, within=place.within
+        ),
+        remedy=wording.LABEL_REMEDY.format(
+            allowed=wording.allowed_values(rule), mend=place.remedy(field, rule.key)
+        ),
         field=field,
         reason=_reason(rule, value),
     )
-
-
-def _child(path: str, key: str) -> str:
-    # As the API server writes it: k8s.io/apimachinery pkg/util/validation/field Path.Key.
-    return f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{key}]"
-
-
-def _allowed(rule: RequiredLabel) -> str:
-    if rule.pattern:
-        return f"a value that matches {rule.pattern.text}"
-    if not rule.allowed_values:
-        return "any value"
-    shown_values = ", ".join(map(_value, rule.allowed_values[:_SHOWN_VALUES]))
-    more = len(rule.allowed_values) - _SHOWN_VALUES
-    return f"{shown_values} and {more} more" if more > 0 else shown_values
-
-
-def _value(value: str) -> str:
-    return value or '""'
 
 
 def _reason(rule: RequiredLabel, value: str | None) -> CauseReason:

@@ -9,13 +9,14 @@ from webhook.admission.affinity import add_node_affinity
 from webhook.admission.objects import POD, Metadata, Spec
 from webhook.admission.objects import Toleration as PodToleration
 from webhook.admission.patch import Add, pointer
-from webhook.admission.placement import DECLINED, OPTED_IN, another_scheduler, is_daemon, opt_in
+from webhook.admission.placement import another_scheduler, is_daemon, opt_in
 from webhook.admission.review import Review
 from webhook.admission.scope import is_mirror, out_of_scope
 from webhook.admission.verdict import Fault, Verdict
 from webhook.admission.wording import manifest, shown
+from webhook.policy import wording
 from webhook.policy.model import Policy, Toleration
-from webhook.policy.names import OPT_IN_LABEL, PLACED_BY_ANNOTATION
+from webhook.policy.names import DECLINED, OPTED_IN, PLACED_BY_ANNOTATION
 
 __all__ = ["OptedInBy", "mutate"]
 
@@ -90,10 +91,9 @@ def _refuse(review: Review, policy: Policy, other: str) -> Fault:
     return Fault(
         action="Deny",
         rule="spec.placement.otherScheduler",
-        summary=f"Pod opted in but names another scheduler: spec.schedulerName is {shown(other)}",
-        remedy=(
-            f"Allowed: {policy.placement.scheduler_name}. Remove spec.schedulerName from {manifest(review)}, "
-            f'or label it {OPT_IN_LABEL}: "{DECLINED}"'
+        summary=wording.OTHER_SCHEDULER.format(value=shown(other)),
+        remedy=wording.OTHER_SCHEDULER_REMEDY.format(
+            ours=policy.placement.scheduler_name, where=manifest(review)
         ),
         field="spec.schedulerName",
         reason="FieldValueNotSupported",

@@ -5,18 +5,14 @@ from __future__ import annotations
 from webhook.admission.objects import Spec
 from webhook.admission.review import Review
 from webhook.policy.model import Policy
-from webhook.policy.names import OPT_IN_LABEL
+from webhook.policy.names import (
+    CONTROLLER_MANAGER,
+    DAEMON_SET_CONTROLLER,
+    DEFAULT_SCHEDULER,
+    OPT_IN_LABEL,
+)
 
-__all__ = ["DECLINED", "OPTED_IN", "another_scheduler", "is_daemon", "opt_in"]
-
-OPTED_IN = "true"
-DECLINED = "false"
-
-# The API server fills in this name before admission: k8s.io/kubernetes pkg/apis/core/v1 SetDefaults_PodSpec.
-_DEFAULT_SCHEDULER = "default-scheduler"
-_DAEMON_SET_CONTROLLER = "system:serviceaccount:kube-system:daemon-set-controller"
-# Who acts for all controllers where kube-controller-manager runs without --use-service-account-credentials.
-_CONTROLLER_MANAGER = "system:kube-controller-manager"
+__all__ = ["another_scheduler", "is_daemon", "opt_in"]
 
 
 def opt_in(review: Review) -> str | None:
@@ -29,15 +25,13 @@ def is_daemon(review: Review) -> bool:
 
     The requester decides, since anyone can write an owner reference.
     """
-    if review.user_info.username == _DAEMON_SET_CONTROLLER:
+    if review.user_info.username == DAEMON_SET_CONTROLLER:
         return True
     owner = review.subject.controller
-    return (
-        review.user_info.username == _CONTROLLER_MANAGER and owner is not None and owner.kind == "DaemonSet"
-    )
+    return review.user_info.username == CONTROLLER_MANAGER and owner is not None and owner.kind == "DaemonSet"
 
 
 def another_scheduler(spec: Spec, policy: Policy) -> str | None:
     """The scheduler that the pod asks for, where it is neither ours nor the default."""
     name = spec.scheduler_name
-    return name if name and name not in (_DEFAULT_SCHEDULER, policy.placement.scheduler_name) else None
+    return name if name and name not in (DEFAULT_SCHEDULER, policy.placement.scheduler_name) else None

@@ -8,13 +8,11 @@ from webhook.admission.objects import Kind
 from webhook.admission.review import Review
 from webhook.admission.verdict import Verdict
 from webhook.policy.model import Policy
+from webhook.policy.names import MIRROR_ANNOTATION, NODE_GROUP, NODE_USER_PREFIX
 
 __all__ = ["is_mirror", "is_mirror_of_node", "out_of_scope"]
 
-_MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 _KIND_LENGTH = 50
-_NODE_USER = "system:node:"
-_NODE_GROUP = "system:nodes"
 
 
 def out_of_scope(review: Review, policy: Policy, kinds: Container[Kind]) -> Verdict | None:
@@ -36,15 +34,15 @@ def out_of_scope(review: Review, policy: Policy, kinds: Container[Kind]) -> Verd
 
 def is_mirror(review: Review) -> bool:
     """Whether the pod says that it shows a static pod of some kubelet."""
-    return _MIRROR_ANNOTATION in review.subject.annotations
+    return MIRROR_ANNOTATION in review.subject.annotations
 
 
 def is_mirror_of_node(review: Review) -> bool:
     """Whether a kubelet shows one of its static pods, which it can't mend; from others it is no excuse."""
     return (
         is_mirror(review)
-        and review.user_info.username.startswith(_NODE_USER)
-        and _NODE_GROUP in review.groups
+        and review.user_info.username.startswith(NODE_USER_PREFIX)
+        and NODE_GROUP in review.groups
     )
 
 

@@ -8,14 +8,16 @@ from msgspec.structs import replace
 
 from webhook.admission.labels import Place, broken_rules
 from webhook.admission.objects import POD, WORKLOADS
-from webhook.admission.placement import OPTED_IN, opt_in
+from webhook.admission.placement import opt_in
 from webhook.admission.review import Review
 from webhook.admission.scope import is_mirror_of_node, out_of_scope
 from webhook.admission.verdict import Fault, Verdict, softened
 from webhook.admission.verify import placement_faults
 from webhook.admission.wording import manifest
 from webhook.admission.workloads import template_faults
+from webhook.policy import wording
 from webhook.policy.model import Policy
+from webhook.policy.names import OPTED_IN
 
 __all__ = ["as_warning", "validate"]
 
@@ -52,13 +54,13 @@ def _label_faults(review: Review, policy: Policy) -> tuple[Fault, ...]:
     where = manifest(review)
 
     def set_it(field: str, _key: str) -> str:
-        return f"Set {field} in {where}"
+        return wording.SET_LABEL.format(field=field, where=where)
 
     def keep_it(_field: str, key: str) -> str:
         # An update is only refused where the old value was fine.
         value = (before or {}).get(key, "")
         name, namespace = quote(review.display_name), quote(review.namespace or "default")
-        return f"Keep it: kubectl label pod {name} -n {namespace} --overwrite {key}={quote(value)}"
+        return wording.KEEP_LABEL.format(name=name, namespace=namespace, key=key, value=quote(value))
 
     place = Place(path="metadata.labels", remedy=set_it if before is None else keep_it)
     return broken_rules(policy, review.subject.labels, before=before, place=place)

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from webhook.admission.patch import Add
+from webhook.policy import wording
 from webhook.policy.model import Action
 
 __all__ = ["Cause", "CauseReason", "Fault", "Outcome", "Verdict", "softened"]
@@ -53,7 +54,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def message(self) -> str:
         """The whole text for the developer."""
-        return f"{self.summary}. {self.remedy}"
+        return wording.FAULT.format(summary=self.summary, remedy=self.remedy)
 
 
 def softened(faults: Iterable[Fault]) -> tuple[Fault, ...]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from webhook.admission.affinity import REQUIRED_FIELD, lacking_requirements
 from webhook.admission.objects import POD, Spec
-from webhook.admission.placement import DECLINED, another_scheduler, is_daemon, opt_in
+from webhook.admission.placement import another_scheduler, is_daemon, opt_in
 from webhook.admission.review import Review
 from webhook.admission.scope import is_mirror_of_node, out_of_scope
 from webhook.admission.verdict import CauseReason, Fault, Verdict
 from webhook.admission.wording import manifest, shown
+from webhook.policy import wording
 from webhook.policy.model import Action, Policy
-from webhook.policy.names import OPT_IN_LABEL
+from webhook.policy.names import DECLINED
 
 __all__ = ["placement_faults", "verify"]
-
-_TRY_AGAIN = (
-    "Create the pod again; if it stays so, a cluster admin finds the cause with: custom-scheduler doctor"
-)
 
 
 def verify(review: Review, policy: Policy) -> Verdict:
@@ -51,8 +48,8 @@ def _deviation(review: Review, spec: Spec, policy: Policy, action: Action) -> Fa
         return _fault(
             action,
             field="spec.nodeName",
-            found=f"spec.nodeName is {shown(spec.node_name)}",
-            remedy=f'Remove it from {where}, for {ours} to choose the node, or label the pod {OPT_IN_LABEL}: "{DECLINED}"',
+            found=wording.NODE_FOUND.format(value=shown(spec.node_name)),
+            remedy=wording.NODE_REMEDY.format(where=where, ours=ours),
             reason="FieldValueForbidden",
         )
     if spec.scheduler_name != ours:
@@ -60,8 +57,10 @@ def _deviation(review: Review, spec: Spec, policy: Policy, action: Action) -> Fa
         return _fault(
             action,
             field="spec.schedulerName",
-            found=f"spec.schedulerName is {shown(spec.scheduler_name or '')}",
-            remedy=f"Allowed: {ours}. {f'Remove it from {where}' if other else _TRY_AGAIN}",
+            found=wording.SCHEDULER_FOUND.format(value=shown(spec.scheduler_name or "")),
+            remedy=wording.SCHEDULER_REMEDY.format(
+                ours=ours, mend=wording.REMOVE_IT.format(where=where) if other else wording.TRY_AGAIN
+            ),
             reason="FieldValueNotSupported",
         )
     lacking = lacking_requirements(spec.affinity, policy.placement.node_affinity.required)
@@ -69,8 +68,8 @@ def _deviation(review: Review, spec: Spec, policy: Policy, action: Action) -> Fa
         return _fault(
             action,
             field=REQUIRED_FIELD,
-            found=f"its required node affinity lacks {'; '.join(map(str, lacking))}",
-            remedy=f"Needed in each of its terms. {_TRY_AGAIN}",
+            found=wording.AFFINITY_FOUND.format(lacking="; ".join(map(str, lacking))),
+            remedy=wording.AFFINITY_REMEDY,
             reason="FieldValueInvalid",
         )
     return None
@@ -80,7 +79,7 @@ def _fault(action: Action, *, field: str, found: str, remedy: str, reason: Cause
     return Fault(
         action=action,
         rule="spec.placement.verify",
-        summary=f"Pod opted in but is not steered: {found}",
+        summary=wording.NOT_STEERED.format(found=found),
         remedy=remedy,
         field=field,
         reason=reason,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from webhook.admission.review import Review
+from webhook.policy import wording
 
 __all__ = ["manifest", "shown"]
 
@@ -21,5 +22,5 @@ def shown(value: str) -> str:
 def manifest(review: Review) -> str:
     """Where the developer changes the pod under review: its own manifest, or the template it was made from."""
     if owner := review.subject.controller:
-        return f"the pod template behind {owner.kind} {owner.name}"
-    return "the pod's manifest"
+        return wording.TEMPLATE_BEHIND.format(kind=owner.kind, name=owner.name)
+    return wording.OWN_MANIFEST

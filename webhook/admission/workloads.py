@@ -6,6 +6,7 @@ from webhook.admission.labels import Place, broken_rules
 from webhook.admission.objects import CRON_JOB, WORKLOADS, Kind, KubernetesObject, Template
 from webhook.admission.review import Review
 from webhook.admission.verdict import Fault, softened
+from webhook.policy import wording
 from webhook.policy.model import Policy
 
 __all__ = ["template_faults"]
@@ -28,7 +29,11 @@ def template_faults(review: Review, policy: Policy) -> tuple[Fault, ...]:
         policy,
         template.labels,
         before=before.labels if before else None,
-        place=Place(path=path, within=f" in {owner}", remedy=lambda field, _: f"Set {field} in {owner}"),
+        place=Place(
+            path=path,
+            within=wording.IN_OWNER.format(owner=owner),
+            remedy=lambda field, _: wording.SET_LABEL.format(field=field, where=owner),
+        ),
     )
     return softened(faults) if policy.workloads == "Warn" else faults
 

@@ -1,9 +1,34 @@
-"""The labels, annotations and namespaces that the product's contract names."""
+"""The names that decisions turn on: those that the product's contract gives, and those that Kubernetes gives."""
 
 from __future__ import annotations
 
-__all__ = ["KUBE_SYSTEM", "OPT_IN_LABEL", "PLACED_BY_ANNOTATION"]
+__all__ = [
+    "CONTROLLER_MANAGER",
+    "DAEMON_SET_CONTROLLER",
+    "DECLINED",
+    "DEFAULT_SCHEDULER",
+    "ENFORCE_LABEL",
+    "KUBE_SYSTEM",
+    "MIRROR_ANNOTATION",
+    "NODE_GROUP",
+    "NODE_USER_PREFIX",
+    "OPTED_IN",
+    "OPT_IN_LABEL",
+    "PLACED_BY_ANNOTATION",
+]
 
 OPT_IN_LABEL = "custom-scheduler.io/opt-in"
+OPTED_IN = "true"
+DECLINED = "false"
+ENFORCE_LABEL = "custom-scheduler.io/enforce"
 PLACED_BY_ANNOTATION = "custom-scheduler.io/placed-by"
+
 KUBE_SYSTEM = "kube-system"
+# The API server fills in this name before admission: k8s.io/kubernetes pkg/apis/core/v1 SetDefaults_PodSpec.
+DEFAULT_SCHEDULER = "default-scheduler"
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+NODE_USER_PREFIX = "system:node:"
+NODE_GROUP = "system:nodes"
+DAEMON_SET_CONTROLLER = "system:serviceaccount:kube-system:daemon-set-controller"
+# Who acts for all controllers where kube-controller-manager runs without --use-service-account-credentials.
+CONTROLLER_MANAGER = "system:kube-controller-manager"
