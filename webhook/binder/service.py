@@ -34,6 +34,7 @@ class BinderService:
 
     `start` waits for nothing from outside: an API server that is away is asked again until it answers. Replicas
     that don't lead follow the watches too, and so can take over at once. `identity` must be this process's alone.
+    `stop` also closes `client`.
     """
 
     def __init__(
@@ -116,6 +117,7 @@ class BinderService:
             thread.join()
         self._conditions.close()
         self._recorder.close(timeout)
+        self._client.close()
 
     def not_ready(self) -> list[str]:
         """Return why no pod could be placed now if this replica led; empty if one could."""
