@@ -122,6 +122,14 @@ def test_what_is_no_review_is_refused_with_its_own_status(
     assert b"Traceback" not in answer.data
 
 
+def test_a_chunked_body_over_the_limit_is_refused(pool: urllib3.HTTPSConnectionPool) -> None:
+    chunks = (b" " * 65536 for _ in range(8 * 16 + 1))
+
+    answer = pool.request("POST", "/validate", headers=JSON, body=chunks)
+
+    assert answer.status == 413
+
+
 def test_a_fault_in_a_review_is_named_by_its_json_path(pool: urllib3.HTTPSConnectionPool) -> None:
     answer = pool.request(
         "POST", "/validate", headers=JSON, body=review(labels=None, userInfo={"username": 7})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 from pathlib import Path
@@ -161,6 +162,20 @@ def test_a_body_over_the_limit_is_413_and_one_at_the_limit_is_read(client: Flask
 
     assert client.post("/validate", data=at_limit, content_type="application/json").status_code == 200
     assert client.post("/validate", data=at_limit + b" ", content_type="application/json").status_code == 413
+
+
+def test_a_chunked_body_over_the_limit_is_413_too(client: FlaskClient) -> None:
+    body = json.dumps(review({"custom": "web"})).encode().ljust(MAX_BODY_BYTES + 1)
+
+    answer = client.post(
+        "/validate",
+        input_stream=io.BytesIO(body),
+        content_type="application/json",
+        # What gunicorn says of a chunked body: no length, and an end.
+        environ_overrides={"wsgi.input_terminated": True},
+    )
+
+    assert answer.status_code == 413
 
 
 def test_a_fault_of_ours_is_500_without_a_traceback_for_the_caller(

@@ -39,10 +39,8 @@ def run(settings: ServeSettings) -> int:
     binder = _binder(settings)
     certificates = _certificates(settings)
 
-    def make_service(draining: Draining) -> AdmissionService:
-        return AdmissionService(
-            policy=policy, certificates=certificates(), draining=draining, companion=binder
-        )
+    def make_service(_draining: Draining) -> AdmissionService:
+        return AdmissionService(policy=policy, certificates=certificates(), companion=binder)
 
     options = ServingOptions(
         host=settings.host,

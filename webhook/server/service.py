@@ -12,7 +12,6 @@ from webhook.observe.exposition import exposition
 from webhook.policy.reload import PolicySource
 from webhook.server.app import create_app
 from webhook.server.periodic import PeriodicThread
-from webhook.serving.draining import Draining
 
 __all__ = ["POLICY_POLL_SECONDS", "AdmissionService", "Certificates", "Companion"]
 
@@ -54,13 +53,11 @@ class AdmissionService:
         *,
         policy: PolicySource,
         certificates: Certificates,
-        draining: Draining,
         companion: Callable[[], Companion] | None = None,
     ) -> None:
         self.app = create_app(lambda: policy.current)
         self._policy = policy
         self._certificates = certificates
-        self._draining = draining
         self._companion = companion
         self._running = ExitStack()
 
@@ -87,8 +84,7 @@ class AdmissionService:
 
     def not_ready(self) -> list[str]:
         """Return why this worker should get no requests; nothing when it should."""
-        draining = ["draining before the stop"] if self._draining.is_set() else []
-        return draining + self._certificates.not_ready()
+        return self._certificates.not_ready()
 
     def metrics(self) -> bytes:
         """Return the metrics in Prometheus' text format."""
