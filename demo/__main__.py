@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import click
 
@@ -53,7 +52,8 @@ def _leave_running(terminal: Terminal, cluster: DevCluster, installation: Instal
     terminal.say(
         f"serve writes to {installation.log_file}; its metrics: http://127.0.0.1:{installation.ops_port}/metrics"
     )
-    signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    with suppress(KeyboardInterrupt):
+        cluster.wait()
 
 
 if __name__ == "__main__":
