@@ -154,6 +154,30 @@ def binder(*, namespace: str | None, log_format: str, **others: Any) -> None:
     sys.exit(command.run(settings))
 
 
+@main.command(
+    epilog="Example: custom-scheduler check deployment.yaml, or: kustomize build . | custom-scheduler check -"
+)
+@click.argument("files", type=_FILE, nargs=-1, required=True, metavar="FILE...")
+@click.option("--policy", type=_FILE, help="The PlacementPolicy. Default: the one with every default.")
+@click.option(
+    "--namespace-labels",
+    default="",
+    metavar="KEY=VALUE,...",
+    help="Labels of the manifests' namespaces. Default: custom-scheduler.io/enforce=deny, and no exemption.",
+)
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "json", "junit"]), default="text", show_default=True
+)
+def check(*, files: tuple[Path, ...], **others: Any) -> None:
+    """Say what the policy makes of manifests; - is standard input. No cluster is needed.
+
+    Exits with 0 if nothing would be denied, 1 if something would be, 2 if something can't be judged.
+    """
+    from webhook.commands import check as command
+
+    sys.exit(command.run(files, **others))
+
+
 @main.group()
 def policy() -> None:
     """Work with a policy file."""

@@ -1,0 +1,84 @@
+"""What the commands that inspect print: findings on standard output, faults and progress on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+__all__ = ["Progress", "Terminal"]
+
+_PATIENCE_SECONDS = 2.0
+
+T = TypeVar("T")
+
+
+class Terminal:
+    """Prints lines of text; colour only on a terminal, and nothing that would move its cursor."""
+
+    def __init__(self) -> None:
+        self._out = Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False)
+        self._err = Console(file=sys.stderr, highlight=False, soft_wrap=True, emoji=False)
+
+    def line(self, *parts: str | tuple[str, str]) -> None:
+        """Print parts, each plain or with a style, as one line."""
+        self._out.print(Text.assemble(*map(_printable, parts)))
+
+    def data(self, text: str) -> None:
+        """Print what a machine reads, as it is."""
+        sys.stdout.write(f"{text}\n")
+
+    def fault(self, text: str) -> None:
+        """Print one line about what could not be done."""
+        self._err.print(Text.assemble(("Error: ", "bold red"), _printable(text)))
+
+    def progress(self) -> Progress:
+        """Return a display of progress, which shows where somebody watches and only when it takes long."""
+        return Progress(self._err)
+
+
+class Progress:
+    """A line on a terminal that says how far a command has come, once it has taken two seconds."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+        self._begun = clock()
+        self._status: Status | None = None
+
+    def show(self, text: str) -> None:
+        """Say how far it has come."""
+        if not self._console.is_terminal or self._clock() - self._begun < _PATIENCE_SECONDS:
+            return
+        if self._status is None:
+            self._status = self._console.status(text)
+            self._status.start()
+        self._status.update(text)
+
+    def over(self, items: Iterable[T], told: str) -> Iterator[T]:
+        """Yield the items while saying how many there were: `told` has a {} for their number."""
+        for number, item in enumerate(items, start=1):
+            self.show(told.format(f"{number:,}"))
+            yield item
+
+    def close(self) -> None:
+        """Take the line away."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
+def _printable(part: str | tuple[str, str]) -> str | tuple[str, str]:
+    if isinstance(part, tuple):
+        return _plain(part[0]), part[1]
+    return _plain(part)
+
+
+def _plain(text: str) -> str:
+    # Names and values are another's: an escape sequence in one would be carried out by the terminal.
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
