@@ -1,0 +1,72 @@
+"""Objects of the API as scheduling needs them: typed, partial decodes of the API server's JSON.
+
+Unknown fields are ignored. A list that Go writes without `omitempty` may be null, so those three
+(`containers`, `nodeSelectorTerms`, `names`) admit None; every other absent list is an empty tuple.
+Source: k8s.io/api/core/v1/types.go.
+"""
+
+from __future__ import annotations
+
+from webhook.scheduling.objects.affinity import (
+    Affinity,
+    NodeAffinity,
+    PodAffinity,
+    PodAffinityTerm,
+    PreferredSchedulingTerm,
+    TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
+)
+from webhook.scheduling.objects.base import Present, Quantity, ResourceList
+from webhook.scheduling.objects.containers import (
+    Container,
+    ContainerPort,
+    ContainerStatus,
+    ResourceRequirements,
+)
+from webhook.scheduling.objects.nodes import ContainerImage, Node, NodeCondition, NodeSpec, NodeStatus, Taint
+from webhook.scheduling.objects.pods import Pod, PodCondition, PodSpec, PodStatus, SchedulingGate, Toleration
+from webhook.scheduling.objects.selectors import (
+    LabelSelector,
+    LabelSelectorRequirement,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+)
+from webhook.scheduling.objects.volumes import ImageVolumeSource, PersistentVolumeClaimSource, Volume
+
+__all__ = [
+    "Affinity",
+    "Container",
+    "ContainerImage",
+    "ContainerPort",
+    "ContainerStatus",
+    "ImageVolumeSource",
+    "LabelSelector",
+    "LabelSelectorRequirement",
+    "Node",
+    "NodeAffinity",
+    "NodeCondition",
+    "NodeSelector",
+    "NodeSelectorRequirement",
+    "NodeSelectorTerm",
+    "NodeSpec",
+    "NodeStatus",
+    "PersistentVolumeClaimSource",
+    "Pod",
+    "PodAffinity",
+    "PodAffinityTerm",
+    "PodCondition",
+    "PodSpec",
+    "PodStatus",
+    "PreferredSchedulingTerm",
+    "Present",
+    "Quantity",
+    "ResourceList",
+    "ResourceRequirements",
+    "SchedulingGate",
+    "Taint",
+    "Toleration",
+    "TopologySpreadConstraint",
+    "Volume",
+    "WeightedPodAffinityTerm",
+]
