@@ -190,3 +190,16 @@ def validate(file: Path) -> None:
     from webhook.commands import policy_validate
 
     click.echo(policy_validate.run(file))
+
+
+@policy.command(
+    epilog="Example: custom-scheduler policy export --format cel policy.yaml | kubectl apply -f -"
+)
+@click.argument("file", type=_FILE)
+@click.option("--format", type=click.Choice(["cel"]), default="cel", show_default=True, expose_value=False)
+@click.option("--namespace", help="Ours, which is exempt. Default: the pod's own, or custom-scheduler.")
+def export(file: Path, *, namespace: str | None) -> None:
+    """Print what lets an API server keep the policy in FILE without us: admission policies and bindings."""
+    from webhook.commands import policy_export
+
+    click.echo(policy_export.run(file, namespace=own_namespace(namespace)), nl=False)
