@@ -178,6 +178,29 @@ def check(*, files: tuple[Path, ...], **others: Any) -> None:
     sys.exit(command.run(files, **others))
 
 
+@main.command(epilog="Example: custom-scheduler audit team-a --policy next-policy.yaml")
+@click.argument("namespaces", nargs=-1, metavar="[NAMESPACE]...")
+@click.option("--policy", type=_FILE, help="A PlacementPolicy to try. Default: the one that is installed.")
+@click.option("--kubeconfig", type=_FILE, help="Default: $KUBECONFIG, the pod's own, ~/.kube/config.")
+@click.option("--namespace", help="Where custom-scheduler is installed. Default: custom-scheduler.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1_000_000),
+    default=100,
+    show_default=True,
+    help="Owners told one by one; the rest is counted.",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def audit(*, namespaces: tuple[str, ...], namespace: str | None, **others: Any) -> None:
+    """Say which Deployments and other owners of pods would be denied at their next restart.
+
+    Looks at the named namespaces, or at all; it only reads. Exits with 0 if nothing would be denied, else with 1.
+    """
+    from webhook.commands import audit as command
+
+    sys.exit(command.run(namespaces, own_namespace=own_namespace(namespace), **others))
+
+
 @main.group()
 def policy() -> None:
     """Work with a policy file."""
