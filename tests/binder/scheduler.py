@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, FakeApi, Script
-from webhook.binder.binding import BindPool
+from webhook.binder.binding import BindPool, BindResult
 from webhook.binder.condition import ConditionWriter
 from webhook.binder.loop import SchedulingLoop
 from webhook.binder.reporter import Reporter
@@ -61,9 +61,10 @@ class Scheduler:
         self.cache = Cache()
         self.recorder = EventRecorder(api.client(), instance="test")
         self.conditions = ConditionWriter(api.client())
+        self._results = threading.Semaphore(0)
         self.bindings = BindPool(
             api.client(),
-            report=lambda result: self.loop.bound(result),
+            report=self._report,
             may_bind=lambda: self.is_leader,
             backoff=lambda: Backoff(first=0.001, longest=0.01),
         )
@@ -94,6 +95,15 @@ class Scheduler:
         assert not self._thread.is_alive()
         self.conditions.close()
         self.recorder.close(PATIENCE_SECONDS)
+
+    def _report(self, result: BindResult) -> None:
+        self.loop.bound(result)
+        self._results.release()
+
+    def expect_result(self) -> None:
+        """Wait until the loop has taken in how one more binding ended."""
+        assert self._results.acquire(timeout=PATIENCE_SECONDS)
+        self.settle()
 
     def add(self, *items: Pod | Node) -> None:
         for item in items:

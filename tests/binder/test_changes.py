@@ -84,7 +84,7 @@ def test_nodes_come_change_and_go(harness: Harness) -> None:
     assert harness.cache.node_uid("node-1") == node.metadata.uid
     larger = make_node("node-1", cpu="2")
     apply_node_change(Change(old=node, new=larger), harness.cache, harness.queue)
-    assert harness.cache.table.allocatable("cpu").tolist() == [2000]
+    assert harness.cache.table.amounts.allocatable("cpu").tolist() == [2000]
     apply_node_change(Change(old=larger, new=None), harness.cache, harness.queue)
 
     assert harness.cache.node_uid("node-1") is None

@@ -9,7 +9,8 @@ import pytest
 from devcluster.build import COMPONENTS, assets_folder, cache_key, ensure_built
 from devcluster.errors import BuildError
 from devcluster.version import read_versions
-from tests.devcluster.traces import wait_until, write_program
+from tests.devcluster.traces import write_program
+from tests.waiting import eventually
 
 # Takes the place of `go`: notes each call, says what go says, and makes the file named after -o.
 _GO = """
@@ -84,9 +85,9 @@ def test_two_builders_build_once_and_the_second_says_that_it_waits(calls: Path, 
     second = threading.Thread(target=ensure_built, args=[said.append])
 
     first.start()
-    wait_until(calls.exists, seconds=10, what="the first build starts")
+    eventually(calls.exists, seconds=10, what="the first build starts")
     second.start()
-    wait_until(lambda: said, seconds=10, what="the second one says something")
+    eventually(lambda: said, seconds=10, what="the second one says something")
     gate.write_text("go on\n")
     first.join(10)
     second.join(10)

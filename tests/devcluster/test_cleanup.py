@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.devcluster.traces import processes_naming, start_python, wait_until
+from tests.devcluster.traces import processes_naming, start_python
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.e2e
 
@@ -47,7 +48,7 @@ def test_nothing_is_left_after_the_with_block(number: int, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("number", range(1, _ROUNDS, 2))
 def test_nothing_is_left_after_a_kill_at_any_moment(number: int, tmp_path: Path) -> None:
-    moment = random.Random(_SEED * 1000 + number).uniform(0, _LATEST_KILL_SECONDS)  # noqa: S311  no secret
+    moment = random.Random(_SEED * 1000 + number).uniform(0, _LATEST_KILL_SECONDS)
     user = start_python(_USER, tmp_path)
     time.sleep(moment)  # the moment is what is tested
 
@@ -57,7 +58,7 @@ def test_nothing_is_left_after_a_kill_at_any_moment(number: int, tmp_path: Path)
         os.killpg(user.pid, signal.SIGKILL)
 
     user.communicate()
-    wait_until(
+    eventually(
         lambda: not processes_naming(tmp_path),
         seconds=_STOP_SECONDS,
         what=f"no process is left of a parent killed after {moment:.2f} s",
@@ -76,7 +77,7 @@ def test_nothing_is_left_while_a_watch_is_open(tmp_path: Path) -> None:
     )
     assert user.stdout is not None
     user.stdout.readline()
-    wait_until(
+    eventually(
         lambda: any("--watch" in command for command in processes_naming(tmp_path).values()),
         seconds=10,
         what="kubectl watches",
@@ -85,5 +86,5 @@ def test_nothing_is_left_while_a_watch_is_open(tmp_path: Path) -> None:
     user.kill()
 
     user.communicate()
-    wait_until(lambda: not processes_naming(tmp_path), seconds=_STOP_SECONDS, what="no process is left")
+    eventually(lambda: not processes_naming(tmp_path), seconds=_STOP_SECONDS, what="no process is left")
     assert list(tmp_path.iterdir()) == []

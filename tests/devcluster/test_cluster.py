@@ -19,7 +19,8 @@ import yaml
 from devcluster import DevCluster, RequestError, StartError, Taint
 from devcluster.build import COMPONENTS, ensure_built, say_on_stderr
 from devcluster.version import read_versions
-from tests.devcluster.traces import processes_naming, wait_until
+from tests.devcluster.traces import processes_naming
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.e2e
 
@@ -76,7 +77,7 @@ def test_a_pod_is_scheduled_and_a_deployment_gets_its_pods(cluster: DevCluster) 
         pods = cluster.request("GET", "/api/v1/namespaces/default/pods?labelSelector=app%3Dweb")
         return [name for pod in pods["items"] if (name := pod["spec"].get("nodeName"))]
 
-    wait_until(lambda: len(nodes()) == 3, seconds=20, what="three pods are bound")
+    eventually(lambda: len(nodes()) == 3, seconds=20, what="three pods are bound")
     cluster.kubectl("delete", "deployment", "web")
 
 
@@ -238,7 +239,7 @@ def test_a_component_that_ends_by_itself_ends_the_cluster_and_leaving_names_it(
 
     def kill_and_wait_for_the_end() -> None:
         kill_scheduler(tmp_path)
-        wait_until(lambda: not list(tmp_path.iterdir()), seconds=20, what="the folder is gone")
+        eventually(lambda: not list(tmp_path.iterdir()), seconds=20, what="the folder is gone")
 
     with (
         pytest.raises(StartError, match=r"^kube-scheduler was killed by SIGKILL$"),

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from devcluster.processes import Process, end_all, last_relevant_line
-from tests.devcluster.traces import processes_naming, start_python, wait_until, write_program
+from tests.devcluster.traces import processes_naming, start_python, write_program
+from tests.waiting import eventually
 
 
 def run(folder: Path, script: str, *, name: str = "component") -> Process:
@@ -31,12 +32,12 @@ def test_a_process_dies_with_the_one_that_started_it(tmp_path: Path) -> None:
     parent.kill()
     parent.communicate()
 
-    wait_until(lambda: not processes_naming(tmp_path), seconds=10, what="the component is gone")
+    eventually(lambda: not processes_naming(tmp_path), seconds=10, what="the component is gone")
 
 
 def test_ending_gives_each_process_the_time_to_end_well(tmp_path: Path) -> None:
     process = run(tmp_path, "trap 'echo bye; exit' TERM; echo ready; while :; do sleep 0.05; done")
-    wait_until(process.log.read_text, seconds=10, what="the trap is set")
+    eventually(process.log.read_text, seconds=10, what="the trap is set")
 
     end_all([process], grace=10)
 
@@ -45,7 +46,7 @@ def test_ending_gives_each_process_the_time_to_end_well(tmp_path: Path) -> None:
 
 def test_ending_kills_what_does_not_listen(tmp_path: Path) -> None:
     process = run(tmp_path, "trap '' TERM; echo ready; while :; do sleep 0.05; done")
-    wait_until(process.log.read_text, seconds=10, what="the signal is ignored")
+    eventually(process.log.read_text, seconds=10, what="the signal is ignored")
 
     end_all([process], grace=0.1)
 

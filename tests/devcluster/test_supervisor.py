@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from devcluster import DevCluster, DevClusterError, StartError
-from tests.devcluster.traces import processes_naming, start_python, wait_until, write_program
+from tests.devcluster.traces import processes_naming, start_python, write_program
+from tests.waiting import eventually
 
 _SLEEP = "exec sleep 600"
 # Starts a cluster whose API server never gets ready, so that it stays in the middle of its start.
@@ -34,7 +35,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
     yield folder
-    wait_until(lambda: not processes_naming(folder), seconds=10, what="no process is left")
+    eventually(lambda: not processes_naming(folder), seconds=10, what="no process is left")
     assert list(folder.iterdir()) == []
 
 
@@ -66,7 +67,7 @@ def test_everything_ends_when_the_parent_is_killed_in_the_middle_of_a_start(
     assets: Path, temporary: Path
 ) -> None:
     parent = start_python(_PARENT, temporary)
-    wait_until(lambda: starting(temporary), seconds=20, what="the components are starting")
+    eventually(lambda: starting(temporary), seconds=20, what="the components are starting")
 
     parent.kill()
 
@@ -75,7 +76,7 @@ def test_everything_ends_when_the_parent_is_killed_in_the_middle_of_a_start(
 
 def test_everything_ends_when_the_parents_whole_group_is_killed(assets: Path, temporary: Path) -> None:
     parent = start_python(_PARENT, temporary)
-    wait_until(lambda: starting(temporary), seconds=20, what="the components are starting")
+    eventually(lambda: starting(temporary), seconds=20, what="the components are starting")
 
     os.killpg(parent.pid, signal.SIGKILL)
 
@@ -94,7 +95,7 @@ def test_everything_ends_though_a_child_of_the_dead_parent_holds_its_pipes(
     )
     assert parent.stdin is not None
     assert parent.stdout is not None
-    wait_until(lambda: starting(temporary), seconds=20, what="the components are starting")
+    eventually(lambda: starting(temporary), seconds=20, what="the components are starting")
     parent.stdin.write("fork\n")
     parent.stdin.flush()
     child = int(parent.stdout.readline())
@@ -102,14 +103,14 @@ def test_everything_ends_though_a_child_of_the_dead_parent_holds_its_pipes(
     parent.kill()
     parent.wait()
 
-    wait_until(lambda: set(processes_naming(temporary)) == {child}, seconds=10, what="all but the child end")
+    eventually(lambda: set(processes_naming(temporary)) == {child}, seconds=10, what="all but the child end")
     os.kill(child, signal.SIGKILL)
     parent.communicate()
 
 
 def test_everything_ends_when_the_start_is_interrupted_at_the_terminal(assets: Path, temporary: Path) -> None:
     parent = start_python(_PARENT, temporary)
-    wait_until(lambda: starting(temporary), seconds=20, what="the components are starting")
+    eventually(lambda: starting(temporary), seconds=20, what="the components are starting")
 
     os.killpg(parent.pid, signal.SIGINT)
 
@@ -119,7 +120,7 @@ def test_everything_ends_when_the_start_is_interrupted_at_the_terminal(assets: P
 
 def test_the_supervisor_stops_everything_when_it_is_asked_to_end(assets: Path, temporary: Path) -> None:
     parent = start_python(_PARENT, temporary)
-    wait_until(lambda: starting(temporary), seconds=20, what="the components are starting")
+    eventually(lambda: starting(temporary), seconds=20, what="the components are starting")
     [supervisor] = [
         pid for pid, command in processes_naming(temporary).items() if "devcluster.supervisor" in command
     ]
@@ -134,7 +135,7 @@ def test_the_components_die_with_a_killed_supervisor_and_the_next_start_removes_
     assets: Path, temporary: Path
 ) -> None:
     parent = start_python(_PARENT, temporary)
-    wait_until(lambda: starting(temporary), seconds=20, what="the components are starting")
+    eventually(lambda: starting(temporary), seconds=20, what="the components are starting")
     [supervisor] = [
         pid for pid, command in processes_naming(temporary).items() if "devcluster.supervisor" in command
     ]
@@ -142,7 +143,7 @@ def test_the_components_die_with_a_killed_supervisor_and_the_next_start_removes_
     os.kill(supervisor, signal.SIGKILL)
 
     parent.communicate(timeout=20)
-    wait_until(lambda: not processes_naming(temporary), seconds=10, what="the components are gone")
+    eventually(lambda: not processes_naming(temporary), seconds=10, what="the components are gone")
     assert len(list(temporary.iterdir())) == 1
     write_program(assets / "etcd", "exit 1")
     with pytest.raises(StartError):

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from devcluster.tether import tethered
-from tests.devcluster.traces import processes_naming, start_python, wait_until
+from tests.devcluster.traces import processes_naming, start_python
+from tests.waiting import eventually
 
 
 def test_the_program_runs_as_if_it_was_started_alone() -> None:
@@ -57,7 +58,7 @@ def test_the_program_ends_by_the_signal_asked_for_when_the_starter_is_killed(tmp
     starter.kill()
 
     starter.communicate()
-    wait_until(lambda: not processes_naming(tmp_path), seconds=10, what="the program is gone")
+    eventually(lambda: not processes_naming(tmp_path), seconds=10, what="the program is gone")
     assert (tmp_path / "said").read_text() == "interrupted\n"
 
 

@@ -6,11 +6,8 @@ import os
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-
-import pytest
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -30,15 +27,6 @@ def processes_naming(path: Path) -> dict[int, str]:
         except OSError:
             continue  # ended, or another user's
     return found
-
-
-def wait_until(condition: Callable[[], object], *, seconds: float, what: str) -> None:
-    """Return as soon as `condition()` holds; fail the test after `seconds`."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            pytest.fail(f"not within {seconds:g} s: {what}")
-        time.sleep(0.02)
 
 
 def start_python(

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from devcluster.cluster import DevCluster
 
-__all__ = ["deployment", "eventually", "get", "pod", "pod_events", "scheduled_condition"]
-
-WAIT_SECONDS = 20.0
-
-T = TypeVar("T")
+__all__ = ["deployment", "get", "pod", "pod_events", "scheduled_condition"]
 
 
 def pod(namespace: str, name: str, *, labels: dict[str, str] | None = None, **spec: Any) -> str:
@@ -61,12 +55,3 @@ def pod_events(cluster: DevCluster, namespace: str, name: str) -> list[dict[str,
     answer = cluster.kubectl("get", "events", "-n", namespace, "--field-selector", selector, "-o", "json")
     found: list[dict[str, Any]] = json.loads(answer.stdout)["items"]
     return found
-
-
-def eventually(look: Callable[[], T | None], *, seconds: float = WAIT_SECONDS) -> T:
-    """Return what `look` gives as soon as that is truthy; fail with its last answer after `seconds`."""
-    deadline = time.monotonic() + seconds
-    while not (seen := look()):
-        assert time.monotonic() < deadline, f"still {seen!r} after {seconds:g} s"
-        time.sleep(0.1)
-    return seen

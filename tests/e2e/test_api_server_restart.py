@@ -5,7 +5,8 @@ from __future__ import annotations
 from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
 from tests.e2e.conftest import NamespaceFactory
-from tests.e2e.objects import eventually, get, pod
+from tests.e2e.objects import get, pod
+from tests.waiting import eventually
 
 
 def test_a_restarted_api_server_finds_webhook_and_binder_at_work(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from devcluster.cluster import DevCluster
 from tests.e2e.conftest import NamespaceFactory
-from tests.e2e.objects import deployment, eventually, get, pod
+from tests.e2e.objects import deployment, get, pod
+from tests.waiting import eventually
 
 MESSAGE = "Pod must have custom label"
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from devcluster.cluster import DevCluster
 from tests.e2e.conftest import NamespaceFactory
-from tests.e2e.objects import eventually, get, pod, pod_events, scheduled_condition
+from tests.e2e.objects import get, pod, pod_events, scheduled_condition
+from tests.waiting import eventually
 
 OPT_IN = {"custom-scheduler.io/opt-in": "true"}
 OPT_OUT = {"custom-scheduler.io/opt-in": "false"}

@@ -10,7 +10,7 @@ import pytest
 
 from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
-from tests.e2e.objects import eventually
+from tests.waiting import eventually
 
 CONFIGURATIONS = ["validatingwebhookconfiguration", "mutatingwebhookconfiguration"]
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, FakeApi
+from tests.waiting import eventually
 from webhook.kube.elector import Elector, LeaseTiming, boot_time
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
@@ -77,8 +78,8 @@ def lease(holder: str, **spec: object) -> dict[str, Any]:
 class Replica:
     """An elector in a thread that makes one attempt each time the test says so, by a clock of the test's own."""
 
-    def __init__(self, api: FakeApi, identity: str, now: float = 1000.0) -> None:
-        self.now = now
+    def __init__(self, api: FakeApi, identity: str, *, request_seconds: float = PATIENCE_SECONDS) -> None:
+        self.now = 1000.0
         self.calls: list[str] = []
         self.waits: queue.Queue[float] = queue.Queue()
         self._turns: queue.Queue[None] = queue.Queue()
@@ -89,7 +90,7 @@ class Replica:
             identity=identity,
             on_started=self._started,
             on_stopped=lambda: self.calls.append("stopped"),
-            timing=LeaseTiming(request=0.2),
+            timing=LeaseTiming(request=request_seconds),
             clock=lambda: self.now,
             wall_clock=lambda: self.now,
             rng=lambda: 0.0,
@@ -123,9 +124,9 @@ class Replica:
 
 
 @contextmanager
-def replicas(server: LeaseServer, *identities: str) -> Iterator[list[Replica]]:
+def replicas(server: LeaseServer, *identities: str, **options: float) -> Iterator[list[Replica]]:
     with FakeApi(server) as api:
-        several = [Replica(api, identity) for identity in identities]
+        several = [Replica(api, identity, **options) for identity in identities]
         try:
             yield several
         finally:
@@ -283,8 +284,8 @@ def test_a_replica_that_slept_through_its_lease_does_not_lead() -> None:
 def test_silence_on_a_renewal_does_not_keep_a_replica_leading() -> None:
     server = LeaseServer()
 
-    with replicas(server, "one") as (one,):
-        one.attempt()
+    with replicas(server, "one", request_seconds=0.2) as (one,):
+        eventually(one.attempt, "the first answer comes in time")
         server.trouble = Exchange.hang
         one.attempt(after=11)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.kube.fakeapi import Exchange, FakeApi, in_order
+from tests.waiting import eventually
 from webhook.kube.events import EventRecorder, Regarding
 
 POD = Regarding(api_version="v1", kind="Pod", name="web-1", namespace="shop", uid="u1", resource_version="7")
@@ -150,8 +151,7 @@ def test_an_event_that_was_not_written_may_be_told_again() -> None:
     with FakeApi(in_order(lambda exchange: exchange.refuse(500), created)) as api, recording(api) as recorder:
         record(recorder, "same")
         api.wait_for(lambda exchanges: len(exchanges) == 1)
-        while not recorder.dropped:
-            threading.Event().wait(0.001)
+        eventually(lambda: recorder.dropped, "the first one is dropped")
         record(recorder, "same")
         recorder.close(timeout=5)
 

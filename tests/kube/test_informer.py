@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, FakeApi, Script, in_order
+from tests.waiting import eventually
 from webhook.kube.informer import Change, Informer
 from webhook.kube.meta import ObjectMeta
 
@@ -476,8 +477,7 @@ def test_a_new_list_on_request_does_not_wait_for_a_backoff() -> None:
         thread = threading.Thread(target=informer.run, daemon=True)
         thread.start()
         api.wait_for(lambda exchanges: len(exchanges) == 1)
-        while informer.fault is None:
-            time.sleep(0.001)
+        eventually(lambda: informer.fault, "the first list fails")
         informer.relist()
 
         assert informer.synced.wait(PATIENCE_SECONDS)

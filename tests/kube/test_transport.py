@@ -11,6 +11,7 @@ import trustme
 from urllib3 import HTTPSConnectionPool
 
 from tests.kube.fakeapi import Exchange, FakeApi, client_context, in_order
+from tests.waiting import eventually
 from webhook.errors import ApiError, ClusterError, Unreachable
 from webhook.kube.transport import KubeClient, ThrottledError
 
@@ -311,10 +312,7 @@ def test_streams_leave_no_connection_behind() -> None:
         api.wait_for(lambda exchanges: len(exchanges) == 20)
 
         # Both ends are in this process: the server's close with ours, a moment later.
-        deadline = time.monotonic() + 5
-        while open_files() > before and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert open_files() <= before
+        eventually(lambda: open_files() <= before, "the connections are closed")
 
 
 def test_closing_the_client_ends_a_request_that_waits() -> None:

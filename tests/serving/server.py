@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,17 +22,10 @@ import msgspec
 import trustme
 
 from tests.serving.program import Scenario
+from tests.waiting import eventually
 
 PATIENCE_SECONDS = 20.0
 _ANNOUNCED = re.compile(r"serving on https://\S+:(\d+), operations on http://\S+:(\d+)")
-
-
-def eventually(condition: Callable[[], bool], what: str, seconds: float = PATIENCE_SECONDS) -> None:
-    """Return as soon as the condition holds, and fail if it does not within `seconds`."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
-        time.sleep(0.01)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,8 @@ import pytest
 
 from tests.serving.clients import everything, half_a_body, half_a_head, held
 from tests.serving.conftest import Start
-from tests.serving.server import Server, eventually
+from tests.serving.server import Server
+from tests.waiting import eventually
 
 
 def is_draining(server: Server) -> bool:

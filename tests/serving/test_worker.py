@@ -20,7 +20,8 @@ from tests.serving.clients import (
     silent_tls,
 )
 from tests.serving.conftest import Start
-from tests.serving.server import Server, eventually
+from tests.serving.server import Server
+from tests.waiting import eventually
 
 AT_ONCE = 1.0
 """Seconds, far above what an answer takes and below each of the delays that are tested for."""
