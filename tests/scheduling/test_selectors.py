@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from webhook.scheduling.selectors import match_labels, match_selector, match_term
-from webhook.scheduling.testing import make_cache, make_node
+from webhook.scheduling.selectors import match_required, match_selector, match_term
+from webhook.scheduling.testing import make_cache, make_node, make_pod
 
 NODES = Nodes(
     make_cache(
@@ -90,10 +92,26 @@ def test_a_selector_without_a_term_that_says_something_matches_nothing(
     assert not match_selector(NodeSelector(node_selector_terms=terms), NODES).any()
 
 
+def required(node_selector: dict[str, str], zone: str | None = None) -> list[bool] | None:
+    spec: dict[str, Any] = {"nodeSelector": node_selector}
+    if zone is not None:
+        term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": [zone]}]}
+        spec["affinity"] = {
+            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+        }
+    mask = match_required(make_pod(spec=spec), NODES)
+    return None if mask is None else mask.tolist()
+
+
 def test_all_labels_of_a_node_selector_must_be_equal() -> None:
-    assert match_labels({"zone": "a", "cores": "8"}, NODES).tolist() == [True, False, False]
-    assert match_labels({"zone": "a", "cores": "9"}, NODES).tolist() == [False, False, False]
-    assert match_labels({}, NODES).tolist() == [True, True, True]
+    assert required({"zone": "a", "cores": "8"}) == [True, False, False]
+    assert required({"zone": "a", "cores": "9"}) == [False, False, False]
+
+
+def test_node_selector_and_affinity_must_both_hold_and_a_pod_may_require_nothing() -> None:
+    assert required({"cores": "+16"}, "b") == [False, True, False]
+    assert required({"cores": "+16"}, "a") == [False, False, False]
+    assert required({}) is None
 
 
 def test_a_view_of_some_nodes_answers_for_those() -> None:

@@ -26,10 +26,10 @@ def test_columns_are_in_row_order() -> None:
     table.put(make_node("a", cpu="1"))
     table.put(make_node("b", cpu="2500m", memory="1Ki", pods="7"))
 
-    assert table.allocatable("cpu").tolist() == [1000, 2500]
-    assert table.allocatable("memory").tolist()[1] == 1024
-    assert table.pod_limits().tolist() == [110, 7]
-    assert table.allocatable("example.com/unheard-of").tolist() == [0, 0]
+    assert table.amounts.allocatable("cpu").tolist() == [1000, 2500]
+    assert table.amounts.allocatable("memory").tolist()[1] == 1024
+    assert table.amounts.pod_limits().tolist() == [110, 7]
+    assert table.amounts.allocatable("example.com/unheard-of").tolist() == [0, 0]
 
 
 def test_removing_a_node_moves_the_last_row_with_all_it_holds() -> None:
@@ -60,8 +60,8 @@ def test_a_row_that_is_used_again_starts_clean() -> None:
 
     assert column(table, "cpu") == {"new": 0}
     assert column(table, "example.com/gpu") == {"new": 0}
-    assert table.allocatable("example.com/gpu").tolist() == [0]
-    assert table.pod_counts().tolist() == [0]
+    assert table.amounts.allocatable("example.com/gpu").tolist() == [0]
+    assert table.amounts.pod_counts().tolist() == [0]
 
 
 def test_pods_of_a_node_that_went_count_again_when_it_returns() -> None:
@@ -93,7 +93,7 @@ def test_an_update_replaces_labels_taints_images_and_what_is_offered() -> None:
     assert table.taints().equal(()).tolist() == [True, False]
     assert table.has_image("old").tolist() == [False, True]
     assert table.has_image("new").tolist() == [True, True]
-    assert table.allocatable("cpu").tolist() == [9000, 4000]
+    assert table.amounts.allocatable("cpu").tolist() == [9000, 4000]
     assert table.unschedulable().tolist() == [True, False]
     assert column(table, "cpu") == {"n": 1000, "other": 0}
 
@@ -105,9 +105,9 @@ def test_many_resources_and_nodes_grow_the_table() -> None:
         table.put(make_node(f"n{index}", resources={f"example.com/r{index % 20}": str(index + 1)}))
 
     assert len(table) == 200
-    assert table.allocatable("example.com/r19")[199] == 200
-    assert table.allocatable("example.com/r19")[198] == 0
-    assert table.allocatable("cpu").tolist() == [4000] * 200
+    assert table.amounts.allocatable("example.com/r19")[199] == 200
+    assert table.amounts.allocatable("example.com/r19")[198] == 0
+    assert table.amounts.allocatable("cpu").tolist() == [4000] * 200
 
 
 def test_an_image_has_the_size_that_its_first_node_reported() -> None:

@@ -12,10 +12,6 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 TERM = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
 
 
-def spread(action: str) -> dict[str, Any]:
-    return {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": action}]}
-
-
 def volume(**source: Any) -> dict[str, Any]:
     return {"volumes": [{"name": "data", **source}]}
 
@@ -23,7 +19,6 @@ def volume(**source: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("spec", "field"),
     [
-        (spread("DoNotSchedule"), "spec.topologySpreadConstraints with whenUnsatisfiable: DoNotSchedule"),
         ({"affinity": {"podAffinity": {REQUIRED: [TERM]}}}, f"spec.affinity.podAffinity.{REQUIRED}"),
         ({"affinity": {"podAntiAffinity": {REQUIRED: [TERM]}}}, f"spec.affinity.podAntiAffinity.{REQUIRED}"),
         (volume(persistentVolumeClaim={"claimName": "c"}), "spec.volumes[data].persistentVolumeClaim"),
@@ -47,7 +42,6 @@ def test_a_constraint_that_is_not_implemented_leaves_the_pod_pending_and_is_name
 @pytest.mark.parametrize(
     "spec",
     [
-        spread("ScheduleAnyway"),
         {"affinity": {"podAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": TERM}]}}},
         {"affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": TERM}]}}},
         volume(emptyDir={}),
@@ -62,7 +56,7 @@ def test_preferences_and_volumes_that_are_everywhere_do_not_hold_a_pod_back(spec
 
 def test_all_unsupported_fields_are_named() -> None:
     decision = make_framework(make_cache(make_node())).schedule(
-        make_pod(spec={**spread("DoNotSchedule"), **volume(ephemeral={})})
+        make_pod(spec={"resourceClaims": [{"name": "gpu"}], **volume(ephemeral={})})
     )
 
     assert isinstance(decision, Unsupported)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from webhook.scheduling.objects import Node, Pod
 from webhook.scheduling.table import NodeTable, PlacedPod
+from webhook.scheduling.workloads import Workloads
 
 __all__ = ["Cache"]
 
 
 class Cache:
-    """Nodes and placed pods. `table` holds the columns that plugins read."""
+    """Nodes and placed pods. `table` holds the columns that plugins read, `workloads` what groups pods."""
 
     def __init__(self) -> None:
         self.table = NodeTable()
+        self.workloads = Workloads()
         self._placed: dict[str, PlacedPod] = {}
         self._assumed: set[str] = set()
 

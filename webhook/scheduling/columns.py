@@ -95,7 +95,8 @@ class Values(Generic[V]):
 
     ids: _Ids
     _id_of: dict[V, int]
-    _ids_in_use: int
+    # Ids are smaller than this.
+    size: int
 
     def equal(self, value: V) -> BoolArray:
         """Where the value is this one."""
@@ -106,7 +107,7 @@ class Values(Generic[V]):
 
     def is_in(self, values: Iterable[V]) -> BoolArray:
         """Where the value is one of these."""
-        table = np.zeros(self._ids_in_use, dtype=np.bool_)
+        table = np.zeros(self.size, dtype=np.bool_)
         for value in values:
             identity = self._id_of.get(value)
             if identity is not None:
@@ -125,7 +126,7 @@ class Values(Generic[V]):
         """The answers for the distinct values, in their order, put where the values are."""
         if len(set(answers)) == 1:
             return np.full(len(self.ids), answers[0], dtype=dtype)
-        table = np.zeros(self._ids_in_use, dtype=dtype)
+        table = np.zeros(self.size, dtype=dtype)
         table[list(self._id_of.values())] = answers
         return table[self.ids]
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from webhook.scheduling.columns import BoolArray, IntArray, Values
 from webhook.scheduling.images import ImageState
 from webhook.scheduling.objects import Node, Pod, Taint
+from webhook.scheduling.pod_groups import PodGroup
 from webhook.scheduling.ports import HostPort
 from webhook.scheduling.table import NodeTable, Rows
 
 __all__ = ["NodeInfo", "Nodes"]
+
+S = TypeVar("S", bound=np.generic)
 
 
 class NodeInfo:
@@ -51,11 +56,11 @@ class NodeInfo:
 
     def allocatable(self, resource: str) -> int:
         """What the node offers: millicores of cpu, bytes of memory, units of others."""
-        return int(self._table.allocatable(resource)[self._row])
+        return int(self._table.amounts.allocatable(resource)[self._row])
 
     def requested(self, resource: str) -> int:
         """What the pods there hold, in the same units."""
-        return int(self._table.requested(resource)[self._row])
+        return int(self._table.amounts.requested(resource)[self._row])
 
 
 class Nodes:
@@ -96,6 +101,15 @@ class Nodes:
         """The number of all nodes, also of those that are out of question."""
         return len(self._table)
 
+    @property
+    def cluster(self) -> Nodes:
+        """All nodes, also those that are out of question; their order is what `pick` starts from."""
+        return self if self._rows is None else Nodes(self._table)
+
+    def pick(self, column: npt.NDArray[S]) -> npt.NDArray[S]:
+        """Of a column over the cluster what belongs to these nodes."""
+        return column if self._rows is None else column[self._rows]
+
     def narrow(self, mask: BoolArray) -> Nodes:
         """Only the nodes where the mask is true."""
         return Nodes(self._table, self.rows[mask])
@@ -128,12 +142,12 @@ class Nodes:
     @property
     def pod_counts(self) -> IntArray:
         """How many pods the nodes have."""
-        return _read_only(self._table.pod_counts(self._rows))
+        return _read_only(self._table.amounts.pod_counts(self._rows))
 
     @property
     def pod_limits(self) -> IntArray:
         """How many pods the nodes may have."""
-        return _read_only(self._table.pod_limits(self._rows))
+        return _read_only(self._table.amounts.pod_limits(self._rows))
 
     @property
     def unschedulable(self) -> BoolArray:
@@ -151,6 +165,10 @@ class Nodes:
         """The values of one label, None where a node doesn't have it."""
         return self._table.labels(key, self._rows)
 
+    def pods_matching(self, group: PodGroup) -> IntArray:
+        """How many of the placed pods on each node are in the group."""
+        return self.pick(self._table.pod_groups.counts(group))
+
     def image(self, name: str) -> ImageState | None:
         """The size of an image and which nodes of the cluster have it; None if no node has."""
         return self._table.images.get(name)
@@ -166,7 +184,7 @@ class Nodes:
     def _column(self, kind: str, resource: str) -> IntArray:
         column = self._columns.get((kind, resource))
         if column is None:
-            read = getattr(self._table, kind)
+            read = getattr(self._table.amounts, kind)
             column = self._columns[kind, resource] = _read_only(read(resource, self._rows))
         return column
 

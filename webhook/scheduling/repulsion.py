@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from webhook.scheduling.labels import matches
+from webhook.scheduling.labels import Selector
 from webhook.scheduling.objects import Pod, PodAffinityTerm
 
 __all__ = ["Repulsion"]
@@ -21,8 +21,7 @@ class _Held:
     def may_hit(self, pod: Pod) -> bool:
         if not self._covers_namespace(pod.metadata.namespace):
             return False
-        # A term without a selector matches no pod.
-        return self.term.label_selector is not None and matches(self.term.label_selector, pod.labels)
+        return Selector.of(self.term.label_selector).matches(pod.labels)
 
     def _covers_namespace(self, namespace: str) -> bool:
         # The labels of namespaces aren't known here, so a namespaceSelector may cover any of them.

@@ -6,26 +6,31 @@ Source: k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 import numpy as np
 
 from webhook.scheduling.columns import BoolArray
 from webhook.scheduling.nodes import Nodes
-from webhook.scheduling.objects import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from webhook.scheduling.objects import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod
 
-__all__ = ["match_labels", "match_selector", "match_term"]
+__all__ = ["match_required", "match_selector", "match_term"]
 
 # What Go's strconv.ParseInt takes.
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _INT64 = range(-(2**63), 2**63)
 
 
-def match_labels(labels: Mapping[str, str], nodes: Nodes) -> BoolArray:
-    """Where the node has all of these labels (`spec.nodeSelector`)."""
+def match_required(pod: Pod, nodes: Nodes) -> BoolArray | None:
+    """Where `spec.nodeSelector` and the required node affinity hold; None for a pod that has neither."""
+    affinity = pod.spec.affinity
+    required = None if affinity is None or affinity.node_affinity is None else affinity.node_affinity.required
+    if required is None and not pod.spec.node_selector:
+        return None
     mask = np.ones(len(nodes), dtype=np.bool_)
-    for key, value in labels.items():
+    for key, value in pod.spec.node_selector.items():
         mask &= nodes.labels(key).equal(value)
+    if required is not None:
+        mask &= match_selector(required, nodes)
     return mask
 
 

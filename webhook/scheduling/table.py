@@ -13,20 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from webhook.scheduling.columns import BoolArray, ColumnCache, IntArray, InternedColumn, Values
+from webhook.scheduling.amounts import Amounts
+from webhook.scheduling.columns import BoolArray, ColumnCache, InternedColumn, Values
 from webhook.scheduling.images import Images
 from webhook.scheduling.objects import Node, Pod, Taint
+from webhook.scheduling.pod_groups import PodGroups
 from webhook.scheduling.ports import HostPort, HostPorts, host_ports
 from webhook.scheduling.quantity import ceil_units, parse_nanos
 from webhook.scheduling.repulsion import Repulsion
-from webhook.scheduling.resources import CPU, MEMORY, PODS, PlacedRequests, amounts, placed_requests
+from webhook.scheduling.resources import PODS, PlacedRequests, amounts, placed_requests
 
 __all__ = ["NodeTable", "PlacedPod", "Rows"]
 
 Rows = npt.NDArray[np.intp]
 
 _FIRST_ROWS = 64
-_FIRST_RESOURCES = 4
 _LARGEST_TEMPORARY = 16 * 1024 * 1024
 
 
@@ -48,8 +49,7 @@ class PlacedPod:
 class NodeTable:
     """Columns over all nodes, in row order. One thread owns it; `generation` rises with every change.
 
-    The methods that take `rows` answer for these rows, or for all of them on None. CPU is in millicores,
-    all else in whole units.
+    The methods that take `rows` answer for these rows, or for all of them on None.
     """
 
     def __init__(self) -> None:
@@ -58,16 +58,11 @@ class NodeTable:
         self.ports = HostPorts()
         self.images = Images()
         self.repulsion = Repulsion()
+        self.amounts = Amounts()
         self._row_of: dict[str, int] = {}
+        self.pod_groups = PodGroups(self._row_of.get)
         self._nodes: list[Node] = []
         self._pods: dict[str, dict[str, PlacedPod]] = {}
-        self._resource_index: dict[str, int] = {}
-        self._allocatable = np.zeros((_FIRST_RESOURCES, _FIRST_ROWS), dtype=np.int64)
-        self._requested = np.zeros((_FIRST_RESOURCES, _FIRST_ROWS), dtype=np.int64)
-        # cpu, memory: with defaults for containers that request none.
-        self._nonzero = np.zeros((2, _FIRST_ROWS), dtype=np.int64)
-        # pods there, pods allowed.
-        self._pod_numbers = np.zeros((2, _FIRST_ROWS), dtype=np.int64)
         self._unschedulable = np.zeros(_FIRST_ROWS, dtype=np.bool_)
         self._taints: InternedColumn[tuple[Taint, ...]] = InternedColumn()
         self._labels: ColumnCache[str, str | None] = ColumnCache()
@@ -97,7 +92,7 @@ class NodeTable:
             row = self._append(node)
         else:
             self._replace(row, node)
-        self._write_allocatable(row, offered)
+        self.amounts.offer(row, offered)
         self._unschedulable[row] = node.spec.unschedulable
 
     def remove(self, name: str) -> None:
@@ -108,9 +103,8 @@ class NodeTable:
         self.generation += 1
         self.images.remove(self._nodes[row])
         last = len(self._nodes) - 1
-        for grid in (self._allocatable, self._requested, self._nonzero, self._pod_numbers):
-            grid[:, row] = grid[:, last]
-            grid[:, last] = 0
+        self.amounts.swap_remove(row)
+        self.pod_groups.node_removed(row)
         self._unschedulable[row] = self._unschedulable[last]
         self._taints.swap_remove(row)
         for labels in self._labels.values():
@@ -128,9 +122,10 @@ class NodeTable:
         self._pods.setdefault(placed.node_name, {})[placed.pod.metadata.uid] = placed
         self.ports.take(placed.node_name, placed.ports)
         self.repulsion.add(placed.pod)
+        self.pod_groups.place(placed.pod, placed.node_name)
         row = self._row_of.get(placed.node_name)
         if row is not None:
-            self._count(row, placed, 1)
+            self.amounts.count(row, placed.requests, 1)
 
     def release(self, placed: PlacedPod) -> None:
         """Take back what `place` counted."""
@@ -141,29 +136,10 @@ class NodeTable:
             del self._pods[placed.node_name]
         self.ports.give_back(placed.node_name, placed.ports)
         self.repulsion.remove(placed.pod)
+        self.pod_groups.release(placed.pod, placed.node_name)
         row = self._row_of.get(placed.node_name)
         if row is not None:
-            self._count(row, placed, -1)
-
-    def allocatable(self, resource: str, rows: Rows | None = None) -> IntArray:
-        """What the nodes offer; 0 for a resource that no node has."""
-        return self._resource(self._allocatable, resource, rows)
-
-    def requested(self, resource: str, rows: Rows | None = None) -> IntArray:
-        """What the pods on the nodes hold."""
-        return self._resource(self._requested, resource, rows)
-
-    def nonzero_requested(self, resource: str, rows: Rows | None = None) -> IntArray:
-        """The same for cpu and memory, where a container without a request counts 100m and 200Mi."""
-        return self._pick(self._nonzero[{CPU: 0, MEMORY: 1}[resource]], rows)
-
-    def pod_counts(self, rows: Rows | None = None) -> IntArray:
-        """How many pods the nodes have."""
-        return self._pick(self._pod_numbers[0], rows)
-
-    def pod_limits(self, rows: Rows | None = None) -> IntArray:
-        """How many pods the nodes may have."""
-        return self._pick(self._pod_numbers[1], rows)
+            self.amounts.count(row, placed.requests, -1)
 
     def unschedulable(self, rows: Rows | None = None) -> BoolArray:
         """Which nodes are cordoned."""
@@ -191,8 +167,8 @@ class NodeTable:
 
     def _append(self, node: Node) -> int:
         row = len(self._nodes)
-        if row == self._allocatable.shape[1]:
-            self._grow_rows()
+        if row == len(self._unschedulable):
+            self._unschedulable = np.concatenate([self._unschedulable, np.zeros_like(self._unschedulable)])
         self._nodes.append(node)
         self._row_of[node.name] = row
         self.images.add(node)
@@ -202,8 +178,11 @@ class NodeTable:
         names = _image_names(node)
         for name, presence in self._image_presence.items():
             presence.append(name in names)
-        for placed in self._pods.get(node.name, {}).values():
-            self._count(row, placed, 1)
+        self.amounts.append_row()
+        there = self._pods.get(node.name, {}).values()
+        for placed in there:
+            self.amounts.count(row, placed.requests, 1)
+        self.pod_groups.node_added(placed.pod for placed in there)
         return row
 
     def _replace(self, row: int, node: Node) -> None:
@@ -219,46 +198,6 @@ class NodeTable:
             names = _image_names(node)
             for name, presence in self._image_presence.items():
                 presence.set(row, name in names)
-
-    def _write_allocatable(self, row: int, offered: Mapping[str, int]) -> None:
-        self._allocatable[:, row] = 0
-        self._pod_numbers[1, row] = offered.get(PODS, 0)
-        for name, amount in offered.items():
-            if name != PODS:
-                # Indexed first: a new resource may replace the array.
-                index = self._index_of(name)
-                self._allocatable[index, row] = amount
-
-    def _count(self, row: int, placed: PlacedPod, sign: int) -> None:
-        for name, amount in placed.requests.amounts.items():
-            index = self._index_of(name)
-            self._requested[index, row] += sign * amount
-        self._nonzero[0, row] += sign * placed.requests.nonzero_cpu
-        self._nonzero[1, row] += sign * placed.requests.nonzero_memory
-        self._pod_numbers[0, row] += sign
-
-    def _index_of(self, resource: str) -> int:
-        index = self._resource_index.setdefault(resource, len(self._resource_index))
-        if index == len(self._allocatable):
-            more = np.zeros_like(self._allocatable)
-            self._allocatable = np.concatenate([self._allocatable, more])
-            self._requested = np.concatenate([self._requested, more])
-        return index
-
-    def _grow_rows(self) -> None:
-        for name in ("_allocatable", "_requested", "_nonzero", "_pod_numbers"):
-            grid: IntArray = getattr(self, name)
-            setattr(self, name, np.concatenate([grid, np.zeros_like(grid)], axis=1))
-        self._unschedulable = np.concatenate([self._unschedulable, np.zeros_like(self._unschedulable)])
-
-    def _resource(self, grid: IntArray, resource: str, rows: Rows | None) -> IntArray:
-        index = self._resource_index.get(resource)
-        if index is None:
-            return np.zeros(len(self._nodes) if rows is None else len(rows), dtype=np.int64)
-        return self._pick(grid[index], rows)
-
-    def _pick(self, column: IntArray, rows: Rows | None) -> IntArray:
-        return column[: len(self._nodes)] if rows is None else column[rows]
 
 
 def _offered(node: Node) -> dict[str, int]:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from webhook.scheduling.objects import Taint, Toleration
 
-__all__ = ["tolerates"]
+__all__ = ["excluded_by", "tolerates"]
+
+_EXCLUDING = frozenset({"NoSchedule", "NoExecute"})
+
+
+def excluded_by(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> bool:
+    """Whether one of the taints keeps pods with these tolerations off the node."""
+    return any(taint.effect in _EXCLUDING and not tolerates(tolerations, taint) for taint in taints)
 
 
 def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:

@@ -1,7 +1,6 @@
 """Constraints that aren't implemented yet: a pod that uses one is left pending rather than placed wrongly.
 
-Preferences (soft topology spread, preferred pod affinity) don't block: a pod is placed without them. They
-are named in the docs as not yet scored.
+A preferred pod affinity doesn't block: a pod is placed without it.
 """
 
 from __future__ import annotations
@@ -36,10 +35,6 @@ def unsupported_fields(pod: Pod, repulsion: Repulsion) -> tuple[str, ...]:
 
 def _constraints(pod: Pod, repulsion: Repulsion) -> Iterator[str]:
     spec = pod.spec
-    if any(
-        constraint.when_unsatisfiable == "DoNotSchedule" for constraint in spec.topology_spread_constraints
-    ):
-        yield "spec.topologySpreadConstraints with whenUnsatisfiable: DoNotSchedule"
     if spec.affinity is not None:
         if spec.affinity.pod_affinity is not None and spec.affinity.pod_affinity.required:
             yield f"spec.affinity.podAffinity.{_REQUIRED}"

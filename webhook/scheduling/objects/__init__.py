@@ -33,6 +33,7 @@ from webhook.scheduling.objects.selectors import (
     NodeSelectorTerm,
 )
 from webhook.scheduling.objects.volumes import ImageVolumeSource, PersistentVolumeClaimSource, Volume
+from webhook.scheduling.objects.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
 
 __all__ = [
     "Affinity",
@@ -61,9 +62,13 @@ __all__ = [
     "PreferredSchedulingTerm",
     "Present",
     "Quantity",
+    "ReplicaSet",
+    "ReplicationController",
     "ResourceList",
     "ResourceRequirements",
     "SchedulingGate",
+    "Service",
+    "StatefulSet",
     "Taint",
     "Toleration",
     "TopologySpreadConstraint",

@@ -10,6 +10,7 @@ from webhook.scheduling.plugins.node_ports import NodePorts
 from webhook.scheduling.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from webhook.scheduling.plugins.node_resources_fit import NodeResourcesFit
 from webhook.scheduling.plugins.node_unschedulable import NodeUnschedulable
+from webhook.scheduling.plugins.pod_topology_spread import PodTopologySpread
 from webhook.scheduling.plugins.priority_sort import PrioritySort
 from webhook.scheduling.plugins.scheduling_gates import SchedulingGates
 from webhook.scheduling.plugins.taint_toleration import TaintToleration
@@ -26,6 +27,7 @@ _CLASSES = (
     NodeAffinity,
     NodePorts,
     NodeResourcesFit,
+    PodTopologySpread,
     NodeResourcesBalancedAllocation,
     ImageLocality,
     NodeLabel,

@@ -13,7 +13,7 @@ from webhook.scheduling.normalize import relative_to_highest
 from webhook.scheduling.objects import NodeAffinity as Affinity
 from webhook.scheduling.objects import NodeSelectorTerm, Pod
 from webhook.scheduling.plugin import Scores
-from webhook.scheduling.selectors import match_labels, match_selector, match_term
+from webhook.scheduling.selectors import match_required, match_term
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
 
 __all__ = ["NodeAffinity"]
@@ -44,11 +44,8 @@ class NodeAffinity:
 
     def filter(self, pod: Pod, nodes: Nodes) -> BoolArray:
         """Where the node selector and one of the required terms hold."""
-        mask = match_labels(pod.spec.node_selector, nodes)
-        required = _affinity(pod).required
-        if required is not None:
-            mask &= match_selector(required, nodes)
-        return mask
+        mask = match_required(pod, nodes)
+        return np.ones(len(nodes), dtype=np.bool_) if mask is None else mask
 
     def pre_score(self, pod: Pod, _nodes: Nodes) -> Status:
         """Skip for a pod without preferences."""

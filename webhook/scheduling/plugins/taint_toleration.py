@@ -9,12 +9,11 @@ from webhook.scheduling.normalize import relative_to_highest
 from webhook.scheduling.objects import Pod, Taint
 from webhook.scheduling.plugin import Scores
 from webhook.scheduling.status import Code, Reason
-from webhook.scheduling.tolerations import tolerates
+from webhook.scheduling.tolerations import excluded_by, tolerates
 
 __all__ = ["TaintToleration"]
 
 _PREFER_NO_SCHEDULE = "PreferNoSchedule"
-_EXCLUDING = frozenset({"NoSchedule", "NoExecute"})
 
 
 class TaintToleration:
@@ -29,11 +28,7 @@ class TaintToleration:
     def filter(self, pod: Pod, nodes: Nodes) -> BoolArray:
         """Where every excluding taint is tolerated."""
         tolerations = pod.spec.tolerations
-
-        def bearable(taints: tuple[Taint, ...]) -> bool:
-            return all(tolerates(tolerations, taint) for taint in taints if taint.effect in _EXCLUDING)
-
-        return nodes.taints.where(bearable)
+        return nodes.taints.where(lambda taints: not excluded_by(taints, tolerations))
 
     def score(self, pod: Pod, nodes: Nodes) -> Scores:
         """The number of PreferNoSchedule taints that aren't tolerated."""
