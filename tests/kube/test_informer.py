@@ -470,6 +470,22 @@ def test_a_new_list_on_request_tells_what_changed_and_is_synced_after_it() -> No
         assert follower.changes == ["- -> a@7", "a@7 -> a@11"]
 
 
+def test_a_new_list_that_is_asked_for_right_before_the_watch_is_made_first() -> None:
+    def ask_once() -> None:
+        if len(api.exchanges) == 1:
+            follower.informer.relist()
+
+    with FakeApi(in_order(listing("9"), listing("10"), watching())) as api:
+        follower = Follower(api, on_synced=ask_once)
+        follower.thread.start()
+        api.wait_for(lambda exchanges: len(exchanges) == 3)
+        follower.informer.stop()
+        follower.thread.join(PATIENCE_SECONDS)
+
+    assert versions(api) == ["list", "list", "10"]
+    assert follower.informer.synced.is_set()
+
+
 def test_a_new_list_on_request_does_not_wait_for_a_backoff() -> None:
     with FakeApi(in_order(refusing(500), listing("9"), watching())) as api:
         follower = Follower(api)

@@ -156,6 +156,10 @@ class Informer(Generic[T]):
             self._on_synced()
 
     def _watch(self) -> None:
+        # In this order: whoever asks for a new list from here on ends the requests of this client.
+        client = self._client
+        if self._again.is_set():
+            return
         seconds = int(WATCH_SECONDS[0] + self._rng() * (WATCH_SECONDS[1] - WATCH_SECONDS[0]))
         query = [
             *self._query,
@@ -166,7 +170,7 @@ class Informer(Generic[T]):
         ]
         opened = self._clock()
         heard = False
-        with self._client.stream(self._path, query=query, read_timeout=seconds + SLACK_SECONDS) as lines:
+        with client.stream(self._path, query=query, read_timeout=seconds + SLACK_SECONDS) as lines:
             self._regained()
             for line in lines:
                 self._event(line)
