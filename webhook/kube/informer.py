@@ -8,13 +8,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
 from webhook.errors import ApiError, ClusterError, Unreachable
 from webhook.kube.backoff import Backoff
-from webhook.kube.meta import HasMetadata, ListMeta, ObjectMeta, Status
+from webhook.kube.decoder import Decoder, Event, metadata_of
+from webhook.kube.meta import HasMetadata, Status
 from webhook.kube.transport import KubeClient, Query, ThrottledError
 
 __all__ = ["Change", "Informer"]
@@ -84,9 +85,7 @@ class Informer(Generic[T]):
         self._items: dict[str, T] = {}
         self._version = ""  # where to watch from; empty: list first
         self._paged = True
-        page: Any = _Page
-        self._decode_page: msgspec.json.Decoder[_Page[T]] = msgspec.json.Decoder(page[kind])
-        self._decode_item = msgspec.json.Decoder(kind)
+        self._decoder = Decoder(kind, path)
 
     def run(self) -> None:
         """List and watch until `stop`; returns soon after it, also out of a blocked read."""
@@ -133,7 +132,7 @@ class Informer(Generic[T]):
         version, seen = "", dict[str, T]()
         try:
             for raw in self._client.pages(self._path, query=self._query, limit=500 if self._paged else 0):
-                page = self._read_page(raw)
+                page = self._decoder.page(raw)
                 version = page.metadata.resource_version
                 seen.update((item.metadata.key, item) for item in page.items or ())
         except ApiError as error:
@@ -185,27 +184,33 @@ class Informer(Generic[T]):
 
     def _event(self, line: bytes) -> None:
         try:
-            event = msgspec.json.decode(line, type=_Event)
-            meta = msgspec.json.decode(event.object, type=_Bare).metadata
+            self._version = self._take(self._decoder.event(line))
         except msgspec.DecodeError as error:
             raise Unreachable(
                 f"API server {self._client.host} sent what is no event in the watch of {self._path} ({error}); "
                 "check what stands between it and us"
             ) from error
+
+    def _take(self, event: Event) -> str:
+        """Take over an event, and return the version that the watch has come to."""
         match event.type:
             case "ADDED" | "MODIFIED":
-                if (item := self._read_item(event.object)) is not None:
-                    self._put(meta.key, item)
+                item = self._decoder.item(event.object)
+                if item is None:
+                    return metadata_of(event.object).resource_version
+                self._put(item.metadata.key, item)
+                return item.metadata.resource_version
             case "DELETED":
+                meta = metadata_of(event.object)
                 self._remove(meta.key)
+                return meta.resource_version
             case "BOOKMARK":
-                pass
+                return metadata_of(event.object).resource_version
             case "ERROR":
                 raise self._error(event.object)
             case _:
                 log.warning("unknown event type %r in the watch of %s, ignored", event.type, self._path)
-                return
-        self._version = meta.resource_version
+                return self._version
 
     def _error(self, raw: msgspec.Raw) -> ApiError:
         """Return an in-stream error as what it would have been as an answer."""
@@ -236,24 +241,6 @@ class Informer(Generic[T]):
         except Exception:
             log.exception("the handler of %s failed on %s; this change is lost", self._path, key)
 
-    def _read_page(self, raw: bytes) -> _Page[T]:
-        try:
-            return self._decode_page.decode(raw)
-        except msgspec.ValidationError:
-            # One object that doesn't fit our types must not hide the others.
-            page = msgspec.json.decode(raw, type=_RawPage)
-            items = [self._read_item(each) for each in page.items or ()]
-            return _Page(metadata=page.metadata, items=[item for item in items if item is not None])
-
-    def _read_item(self, raw: msgspec.Raw) -> T | None:
-        try:
-            return self._decode_item.decode(raw)
-        except msgspec.ValidationError as error:
-            reason = str(error)
-        name = msgspec.json.decode(raw, type=_Bare).metadata.key
-        log.error("%s in %s can't be read and is left out: %s", name, self._path, reason)
-        return None
-
     def _lost(self, error: ClusterError) -> float:
         """Return the seconds to wait before the next try."""
         if isinstance(error, ApiError) and error.status == _EXPIRED:
@@ -275,22 +262,3 @@ class Informer(Generic[T]):
         if self.fault is not None:
             log.info("watching %s again", self._path)
         self.fault = None
-
-
-class _Page(msgspec.Struct, Generic[T]):
-    metadata: ListMeta = ListMeta()
-    items: list[T] | None = None
-
-
-class _RawPage(msgspec.Struct):
-    metadata: ListMeta = ListMeta()
-    items: list[msgspec.Raw] | None = None
-
-
-class _Event(msgspec.Struct):
-    type: str
-    object: msgspec.Raw
-
-
-class _Bare(msgspec.Struct):
-    metadata: ObjectMeta = ObjectMeta()
