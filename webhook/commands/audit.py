@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Literal
@@ -75,7 +76,8 @@ def _print(report: AuditReport, policy: Policy, source: str, terminal: Terminal)
             terminal.line((_title(owner), style), f": {owner.message}")
     if report.left_out:
         terminal.line("")
-        terminal.line(f"and {report.left_out:,} more owners; name namespaces, or raise --limit, to see them")
+        terminal.line(f"and {report.left_out:,} more owners, in {_names(_left_out(report))}")
+        terminal.line("Name a namespace, or raise --limit, to see them")
     terminal.line("")
     clean = [tally for tally in report.namespaces if tally.owners and not tally.denied_owners]
     if clean:
@@ -85,6 +87,12 @@ def _print(report: AuditReport, policy: Policy, source: str, terminal: Terminal)
     if report.exempt:
         terminal.line(f"Not looked at, as the policy exempts them: {_names(report.exempt)}")
     terminal.line(_summary(report.namespaces))
+
+
+def _left_out(report: AuditReport) -> list[str]:
+    shown = Counter(owner.namespace for owner in report.denied)
+    left = {tally.name: tally.denied_owners - shown[tally.name] for tally in report.namespaces}
+    return [f"{name} {owners:,}" for name, owners in left.items() if owners]
 
 
 def _title(owner: DeniedOwner) -> str:

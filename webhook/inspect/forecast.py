@@ -70,11 +70,11 @@ def _pod(obj: dict[str, Any], policy: Policy, namespace: Surroundings) -> Verdic
         if not steered.allowed:
             return steered
         review = _review(POD, _patched(obj, steered.patch), namespace)
-    faults = _judged(review, policy, namespace).faults
+    verdict = _judged(review, policy, namespace)
     # Which pods the entries verify.pods and verify.namespaces select.
     if opted_in_by == "namespace" or (opted_in_by == "pod" and namespace.enforce is None):
-        faults += verify(review, policy).faults
-    return Verdict(policy=policy.name, faults=faults)
+        return replace(verdict, faults=verdict.faults + verify(review, policy).faults)
+    return verdict
 
 
 def _judged(review: Review, policy: Policy, namespace: Surroundings) -> Verdict:

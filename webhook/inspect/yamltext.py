@@ -65,7 +65,8 @@ def parse_yaml(text: str, *, first_line: int = 1) -> YamlValue | None:
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = first_line + (mark.line if mark else 0)
+        # A fault at the end is told of the last line that has something in it.
+        line = first_line + min(mark.line if mark else 0, text.rstrip().count("\n"))
         raise Unreadable(line, f"is not YAML: {error.problem or error.context}") from None
     except yaml.YAMLError as error:
         raise Unreadable(first_line, f"is not YAML: {str(error).splitlines()[0]}") from None
@@ -158,7 +159,7 @@ class _Builder:
             case yaml.DocumentStartEvent():
                 self._documents += 1
                 if self._documents > 1:
-                    raise Unreadable(line, "begins another document without a line of ---")
+                    raise Unreadable(line, "begins another document")
 
     def _take_scalar(self, event: yaml.ScalarEvent, line: int) -> None:
         self._count(1, line)
