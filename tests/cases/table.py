@@ -168,7 +168,7 @@ WORKLOADS = [
         name="Deployment with a generated name",
         object={**workload("Deployment"), "metadata": {"generateName": "web-"}},
         warned=(
-            "Pod must have custom label: spec.template.metadata.labels.custom is missing in Deployment web-*",
+            "Pod must have custom label: spec.template.metadata.labels.custom is missing in Deployment web-",
         ),
     ),
     Case(name="ReplicaSet of a Deployment", object=owned(workload("ReplicaSet"), "Deployment", "web")),
@@ -232,7 +232,7 @@ STEERING = [
     Case(
         name="pod with an annotation",
         namespace="cases-free",
-        object=pod(OPTED_IN, annotations={"a/b~c": "d", PLACED_BY: "another"}),
+        object=pod(OPTED_IN, annotations={"a/b": "c", PLACED_BY: "another"}),
         placed=by_default(),
     ),
     Case(

@@ -15,6 +15,9 @@ __all__ = [
     "OPTED_IN",
     "OPT_IN_LABEL",
     "PLACED_BY_ANNOTATION",
+    "PROBE_ANNOTATION",
+    "PROBE_NAMESPACE",
+    "WEBHOOK_NAMES",
 ]
 
 OPT_IN_LABEL = "custom-scheduler.io/opt-in"
@@ -22,6 +25,25 @@ OPTED_IN = "true"
 DECLINED = "false"
 ENFORCE_LABEL = "custom-scheduler.io/enforce"
 PLACED_BY_ANNOTATION = "custom-scheduler.io/placed-by"
+
+PROBE_NAMESPACE = "custom-scheduler-probe"
+PROBE_ANNOTATION = "custom-scheduler.io/probe"
+
+WEBHOOK_NAMES = frozenset(
+    f"{name}.custom-scheduler.io"
+    for name in (
+        "deny.pods",
+        "deny.workloads",
+        "mutate.namespaces",
+        "mutate.pods",
+        "verify.namespaces",
+        "verify.pods",
+        "warn.pods",
+        "warn.workloads",
+    )
+)
+"""The entries of webhook configurations that are ours. Whatever else stands in our configurations was put there by
+others, with a CA of their own, even under our domain."""
 
 KUBE_SYSTEM = "kube-system"
 # The API server fills in this name before admission: k8s.io/kubernetes pkg/apis/core/v1 SetDefaults_PodSpec.

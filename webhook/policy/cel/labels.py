@@ -42,7 +42,7 @@ WORKLOAD_VARIABLES = (
         name="path",
         expression=f'({_CRON_JOB} ? "spec.jobTemplate.spec.template" : "spec.template") + ".metadata.labels"',
     ),
-    Variable(name="owner", expression=f'request.kind.kind + " " + {subject.DISPLAY_NAME}'),
+    Variable(name="owner", expression='request.kind.kind + " " + request.name'),
 )
 
 

@@ -15,7 +15,6 @@ from webhook.policy.names import (
 )
 
 __all__ = [
-    "DISPLAY_NAME",
     "IS_CREATE",
     "IS_DAEMON",
     "IS_MANAGED",
@@ -48,10 +47,6 @@ IS_DAEMON = Expression(
 IS_MANAGED = Expression(f"size({_CONTROLLERS}) > 0")
 NODE_NAME = Expression('object.spec.?nodeName.orValue("")')
 SCHEDULER_NAME = Expression('object.spec.?schedulerName.orValue("")')
-# The request has a name unless it is generated; by validation the object has one, which the developer never wrote.
-DISPLAY_NAME = Expression(
-    '(request.?name.orValue("") != "" ? request.name : object.metadata.?generateName.orValue("") + "*")'
-)
 _behind = text(
     wording.TEMPLATE_BEHIND,
     kind=Expression("variables.controllers[0].kind"),
