@@ -362,7 +362,10 @@ def test_group_that_holds_controllers_nodes_or_everyone_is_refused_with_the_reas
             'policy.yaml:2: kind is "Policy"; allowed: PlacementPolicy',
         ),
         (f"{DEFAULT}status: {{}}\n", "status is not a known key; known: apiVersion, kind, metadata, spec"),
-        (f"{DEFAULT}---\n{DEFAULT}", "policy.yaml:22: starts a second document; keep one policy in a file"),
+        (
+            f"{DEFAULT}---\n{DEFAULT}",
+            "policy.yaml:22: starts a second document; keep one PlacementPolicy in a file",
+        ),
         ("a: [1", "policy.yaml:2: is not YAML: did not find expected ',' or ']'"),
         ("a: b: c", "policy.yaml:1: is not YAML: mapping values are not allowed in this context"),
         ("a: \x00", "policy.yaml: is not YAML: unacceptable character #x0000"),

@@ -59,38 +59,59 @@ def test_without_profiles_there_is_the_default_one() -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "f: expected a SchedulerConfiguration, got NoneType"),
-        ("[]", "f: expected a SchedulerConfiguration, got list"),
-        ("kind: SchedulerConfiguration", "f: apiVersion is missing"),
-        ("a: [", "f:2: not YAML: did not find expected node content"),
-        (HEAD + "kind: SchedulerConfiguration\n", "f:3: not YAML: kind is given twice"),
-        ("? [a]\n: 1", "f:1: not YAML: found unhashable key"),
-        ("a: \x00", "f: not YAML: .*control characters"),
-        (HEAD.replace("v1alpha1", "v1"), "f: apiVersion: Invalid enum value 'custom-scheduler.io/v1'"),
-        (HEAD + "profile: []", "f: Object contains unknown field `profile`"),
-        (HEAD + "profiles: []", "f: profiles: Expected `array` of length >= 1"),
+        ("", "f: is empty; expected a SchedulerConfiguration"),
+        ("[]", "f:1: the document is a list; expected a mapping"),
+        ("kind: SchedulerConfiguration", "f:1: apiVersion is missing"),
+        ("a: [", "f:2: is not YAML: did not find expected node content"),
+        (HEAD + "kind: SchedulerConfiguration\n", "f:3: kind is given twice, first in line 2"),
+        ("? [a]\n: 1", r"f:1: \? is not a known key"),
+        ("a: \x00", "f: is not YAML: .*control characters"),
+        (
+            HEAD.replace("v1alpha1", "v1"),
+            'f:1: apiVersion is "custom-scheduler.io/v1"; allowed: custom-scheduler.io/v1alpha1',
+        ),
+        (
+            HEAD + "profile: []",
+            "f:3: profile is not a known key; known: apiVersion, kind, pluginSources, profiles",
+        ),
+        (
+            HEAD + "profiles:\n- pluginConfig:\n  - {name: A, args: {b: 1, b: 2}}",
+            r"f:5: .*args\.b is given twice",
+        ),
+        (
+            HEAD + "profiles:\n- pluginConfig:\n  - {name: A, args: {b: !bar 1}}",
+            r"f:5: .*args\.b can't be read: .* for the tag '!bar'",
+        ),
+        (
+            HEAD + "profiles:\n- pluginConfig:\n  - args: {}",
+            r"f:5: profiles\[0\]\.pluginConfig\[0\] can't be used: .*`name`",
+        ),
+        (HEAD + "profiles: []", "f:3: profiles can't be used: Expected `array` of length >= 1"),
         (
             HEAD + "profiles: [{plugins: {score: {enable: []}}}]",
-            r"f: profiles\[0\]\.plugins\.score: .*`enable`",
+            r"f:3: profiles\[0\]\.plugins\.score can't be used: .*`enable`",
         ),
         (
             HEAD + "profiles: [{plugins: {score: {enabled: [{name: A, weight: 0}]}}}]",
-            r"f: profiles\[0\]\.plugins\.score\.enabled\[0\]\.weight: Expected `int` >= 1",
+            r"f:3: profiles\[0\]\.plugins\.score\.enabled\[0\]\.weight can't be used: Expected `int` >= 1",
         ),
         (
             HEAD + "profiles: [{plugins: {preBind: {enabled: [{name: A}, {name: A}]}}}]",
-            r"f: profiles\[0\]\.plugins\.preBind\.enabled: A is there more than once",
+            r"f:3: profiles\[0\]\.plugins\.preBind\.enabled has A more than once",
         ),
-        (HEAD + "profiles: [{}, {}]", "f: profiles: custom-scheduler is the schedulerName of more than one"),
+        (
+            HEAD + "profiles: [{}, {}]",
+            "f:3: profiles has custom-scheduler as the schedulerName of more than one",
+        ),
         (
             HEAD + "profiles: [{pluginConfig: [{name: A}, {name: A}]}]",
-            r"f: profiles\[0\]\.pluginConfig: A is there more than once",
+            r"f:3: profiles\[0\]\.pluginConfig has A more than once",
         ),
         (
             HEAD + "pluginSources: [{}]",
-            r"f: pluginSources\[0\]: expected one of entryPoints, module, directory",
+            r"f:3: pluginSources\[0\] needs one of entryPoints, module, directory",
         ),
-        (HEAD + "pluginSources: [{module: a, directory: b}]", r"f: pluginSources\[0\]: expected one of"),
+        (HEAD + "pluginSources: [{module: a, directory: b}]", r"f:3: pluginSources\[0\] needs one of"),
     ],
 )
 def test_a_fault_is_told_with_the_path_to_it(text: str, fault: str) -> None:
@@ -99,7 +120,9 @@ def test_a_fault_is_told_with_the_path_to_it(text: str, fault: str) -> None:
 
 
 def test_a_file_that_can_not_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"can't read the scheduler configuration .*missing\.yaml"):
+    with pytest.raises(
+        ConfigurationError, match=r"missing\.yaml: can't be read \(No such file .*a SchedulerConfiguration"
+    ):
         load_configuration(tmp_path / "missing.yaml")
 
 

@@ -4,12 +4,12 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import yaml
 
 from webhook.errors import ConfigurationError
-from webhook.scheduling.arguments import convert
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import Profile
 from webhook.scheduling.framework import Framework
@@ -82,7 +82,7 @@ def with_plugins(**factories: Any) -> Registry:
 
 
 def build(text: str, cache: Cache | None = None, **factories: Any) -> Framework:
-    profile = convert(yaml.safe_load(text), Profile, source="test")
+    profile = msgspec.convert(yaml.safe_load(text), Profile)
     cache = cache or make_cache(make_node("a"), make_node("b", cpu="8"))
     return build_framework(profile, with_plugins(**factories), cache, random.Random(0))
 

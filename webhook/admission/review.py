@@ -10,6 +10,7 @@ import msgspec
 from webhook.admission.objects import POD, WORKLOADS, Kind, KubernetesObject
 from webhook.admission.verdict import Cause, Verdict
 from webhook.errors import CustomSchedulerError
+from webhook.faults import path_and_fault
 
 __all__ = ["MalformedReview", "Operation", "Review", "UserInfo", "decode_review", "encode_response"]
 
@@ -18,7 +19,6 @@ KIND = "AdmissionReview"
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
-_PATH = re.compile(r"(?P<fault>.*) - at `(?P<path>.*)`", re.DOTALL)
 _OBJECT_PATH = re.compile(r" - at `\$\.request\.(object|oldObject)\b")
 _SHOWN_LENGTH = 80
 
@@ -123,7 +123,8 @@ def decode_review(body: bytes) -> Review:
     try:
         envelope = _decode(body)
     except msgspec.ValidationError as error:
-        raise MalformedReview(_with_path_first(error)) from None
+        path, fault = path_and_fault(error)
+        raise MalformedReview(f"{path}: {fault}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MalformedReview(f"$: is not JSON: {error}") from None
     except RecursionError:
@@ -217,9 +218,3 @@ def _is_judged(request: _Request) -> bool:
         and not request.sub_resource
         and (request.group_kind == POD or request.group_kind in WORKLOADS)
     )
-
-
-def _with_path_first(error: msgspec.ValidationError) -> str:
-    if at := _PATH.fullmatch(str(error)):
-        return f"{at['path']}: {at['fault']}"
-    return f"$: {error}"

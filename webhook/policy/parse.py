@@ -8,8 +8,8 @@ from typing import TypeVar, get_args
 
 from msgspec.structs import replace
 
+from webhook.documents import API_VERSION, Value, open_document, read_document
 from webhook.errors import PolicyError
-from webhook.policy.document import MAX_BYTES, Value, open_document
 from webhook.policy.groups import why_not_exempt
 from webhook.policy.model import (
     Action,
@@ -42,9 +42,9 @@ from webhook.policy.syntax import (
 
 __all__ = ["load_policy", "parse_policy", "read_policy"]
 
-API_VERSION = "custom-scheduler.io/v1alpha1"
 KIND = "PlacementPolicy"
 
+_KEYS = ("apiVersion", "kind", "metadata", "spec")
 _INT64 = 2**63 - 1
 _MESSAGE_LENGTH = 256
 
@@ -56,11 +56,8 @@ def parse_policy(text: str | bytes, *, source: str, own_namespace: str) -> Polic
 
     `source` names the text in errors. Raises PolicyError.
     """
-    root = open_document(text, source=source)
-    fields = root.mapping(("apiVersion", "kind", "metadata", "spec"))
-    for key in ("apiVersion", "kind", "metadata", "spec"):
-        if key not in fields:
-            root.refuse_missing(key)
+    root = open_document(text, source=source, kind=KIND, error=PolicyError)
+    fields = root.mapping(_KEYS, required=_KEYS)
     fields["apiVersion"].choice((API_VERSION,))
     fields["kind"].choice((KIND,))
     return _policy(fields["metadata"], fields["spec"], own_namespace)
@@ -73,18 +70,11 @@ def load_policy(path: Path, *, own_namespace: str) -> Policy:
 
 def read_policy(path: Path) -> bytes:
     """The bytes of a policy file, of which one too large is not read whole. Raises PolicyError."""
-    try:
-        with path.open("rb") as file:
-            return file.read(MAX_BYTES + 1)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise PolicyError(f"{path}: can't be read ({reason}); give a file with a {KIND}") from None
+    return read_document(path, kind=KIND, error=PolicyError)
 
 
 def _policy(metadata: Value, spec: Value, own_namespace: str) -> Policy:
-    named = metadata.mapping(("name",))
-    if "name" not in named:
-        metadata.refuse_missing("name")
+    named = metadata.mapping(("name",), required=("name",))
     policy = Policy(
         name=named["name"].checked(is_dns_subdomain, DNS_NAME),
         **spec.arguments(
