@@ -375,7 +375,7 @@ POD_GONE = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
         ({"NodeResourcesFit"}, RELABELLED, False),
         ({"NodeResourcesFit", "NodeAffinity"}, RELABELLED, True),
         ({"SchedulingGates"}, ADDED, False),
-        ({"Unsupported"}, POD_GONE, True),
+        ({"Unsupported"}, POD_GONE, False),
         ({"Unsupported"}, ADDED, False),
         ({"NoEventsNamed"}, RELABELLED, True),
         (set[str](), RELABELLED, True),

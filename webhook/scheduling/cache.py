@@ -6,6 +6,7 @@ that are being deleted do until they are gone. Source: pkg/scheduler/backend/cac
 
 from __future__ import annotations
 
+from webhook.scheduling.namespaces import Namespaces
 from webhook.scheduling.objects import Node, Pod
 from webhook.scheduling.table import NodeTable, PlacedPod
 from webhook.scheduling.workloads import Workloads
@@ -14,11 +15,12 @@ __all__ = ["Cache"]
 
 
 class Cache:
-    """Nodes and placed pods. `table` holds the columns that plugins read, `workloads` what groups pods."""
+    """Nodes and placed pods, as the columns of `table`, and what selectors ask for beside them."""
 
     def __init__(self) -> None:
         self.table = NodeTable()
         self.workloads = Workloads()
+        self.namespaces = Namespaces()
         self._placed: dict[str, PlacedPod] = {}
         self._assumed: set[str] = set()
 

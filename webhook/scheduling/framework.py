@@ -28,7 +28,7 @@ from webhook.scheduling.containment import (
     checked_status,
     first_refusal,
 )
-from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.events import ClusterEvent
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import (
@@ -64,9 +64,6 @@ from webhook.scheduling.unsupported import unsupported_fields
 __all__ = ["Enabled", "Framework", "PluginSet"]
 
 P_co = TypeVar("P_co", covariant=True)
-
-# What can lift a verdict of Unsupported: the placed pod whose anti-affinity was in the way changes or goes.
-_UNSUPPORTED_EVENTS = (ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_LABEL),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +135,7 @@ class Framework:
 
     def schedule(self, pod: Pod) -> Decision:
         """Choose a node for the pod, or say why none will do. What a plugin does wrong never raises."""
-        fields = unsupported_fields(pod, self._cache.table.repulsion)
+        fields = unsupported_fields(pod)
         if fields:
             return Unsupported(pod, fields)
         try:
@@ -282,7 +279,7 @@ class Framework:
 
     def _waits_for(self, plugin: str, event: ClusterEvent) -> bool:
         if plugin == UNSUPPORTED:
-            return any(each.matches(event) for each in _UNSUPPORTED_EVENTS)
+            return False
         events = self._plugins.events.get(plugin)
         return events is None or any(each.matches(event) for each in events)
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from webhook.scheduling.columns import BoolArray, IntArray, Values
 from webhook.scheduling.images import ImageState
 from webhook.scheduling.objects import Node, Pod, Taint
+from webhook.scheduling.placed_terms import PlacedTerm, PlacedTerms
 from webhook.scheduling.pod_groups import PodGroup
 from webhook.scheduling.ports import HostPort
 from webhook.scheduling.table import NodeTable, Rows
@@ -168,6 +169,15 @@ class Nodes:
     def pods_matching(self, group: PodGroup) -> IntArray:
         """How many of the placed pods on each node are in the group."""
         return self.pick(self._table.pod_groups.counts(group))
+
+    @property
+    def placed_terms(self) -> PlacedTerms:
+        """The affinity terms of all placed pods."""
+        return self._table.placed_terms
+
+    def pods_with(self, term: PlacedTerm) -> IntArray:
+        """How many of the placed pods on each node have the term."""
+        return self.pick(self._table.placed_terms.counts(term))
 
     def image(self, name: str) -> ImageState | None:
         """The size of an image and which nodes of the cluster have it; None if no node has."""

@@ -7,7 +7,7 @@ matches: a set of kinds, with a column of counts that every placement updates.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -95,7 +95,7 @@ class PodGroups:
             if not kind.nodes:
                 self._drop_kind(key, kind)
 
-    def node_added(self, pods: Iterator[Pod]) -> None:
+    def node_added(self, pods: Iterable[Pod]) -> None:
         """The table has a new last row, for a node on which these pods already are."""
         row = self._counters.append_row()
         for pod in pods:

@@ -54,6 +54,7 @@ DEFAULT_PLUGINS = (
     PluginRef(name="NodePorts"),
     PluginRef(name="NodeResourcesFit", weight=1),
     PluginRef(name="PodTopologySpread", weight=2),
+    PluginRef(name="InterPodAffinity", weight=2),
     PluginRef(name="NodeResourcesBalancedAllocation", weight=1),
     PluginRef(name="ImageLocality", weight=1),
 )

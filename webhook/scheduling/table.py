@@ -17,10 +17,10 @@ from webhook.scheduling.amounts import Amounts
 from webhook.scheduling.columns import BoolArray, ColumnCache, InternedColumn, Values
 from webhook.scheduling.images import Images
 from webhook.scheduling.objects import Node, Pod, Taint
+from webhook.scheduling.placed_terms import PlacedTerms
 from webhook.scheduling.pod_groups import PodGroups
 from webhook.scheduling.ports import HostPort, HostPorts, host_ports
 from webhook.scheduling.quantity import ceil_units, parse_nanos
-from webhook.scheduling.repulsion import Repulsion
 from webhook.scheduling.resources import PODS, PlacedRequests, amounts, placed_requests
 
 __all__ = ["NodeTable", "PlacedPod", "Rows"]
@@ -57,10 +57,10 @@ class NodeTable:
         self.generation = 0
         self.ports = HostPorts()
         self.images = Images()
-        self.repulsion = Repulsion()
         self.amounts = Amounts()
         self._row_of: dict[str, int] = {}
         self.pod_groups = PodGroups(self._row_of.get)
+        self.placed_terms = PlacedTerms(self._row_of.get)
         self._nodes: list[Node] = []
         self._pods: dict[str, dict[str, PlacedPod]] = {}
         self._unschedulable = np.zeros(_FIRST_ROWS, dtype=np.bool_)
@@ -105,6 +105,7 @@ class NodeTable:
         last = len(self._nodes) - 1
         self.amounts.swap_remove(row)
         self.pod_groups.node_removed(row)
+        self.placed_terms.node_removed(row)
         self._unschedulable[row] = self._unschedulable[last]
         self._taints.swap_remove(row)
         for labels in self._labels.values():
@@ -121,8 +122,8 @@ class NodeTable:
         self.generation += 1
         self._pods.setdefault(placed.node_name, {})[placed.pod.metadata.uid] = placed
         self.ports.take(placed.node_name, placed.ports)
-        self.repulsion.add(placed.pod)
         self.pod_groups.place(placed.pod, placed.node_name)
+        self.placed_terms.place(placed.pod, placed.node_name)
         row = self._row_of.get(placed.node_name)
         if row is not None:
             self.amounts.count(row, placed.requests, 1)
@@ -135,8 +136,8 @@ class NodeTable:
         if not pods:
             del self._pods[placed.node_name]
         self.ports.give_back(placed.node_name, placed.ports)
-        self.repulsion.remove(placed.pod)
         self.pod_groups.release(placed.pod, placed.node_name)
+        self.placed_terms.release(placed.pod, placed.node_name)
         row = self._row_of.get(placed.node_name)
         if row is not None:
             self.amounts.count(row, placed.requests, -1)
@@ -182,7 +183,9 @@ class NodeTable:
         there = self._pods.get(node.name, {}).values()
         for placed in there:
             self.amounts.count(row, placed.requests, 1)
-        self.pod_groups.node_added(placed.pod for placed in there)
+        pods = [placed.pod for placed in there]
+        self.pod_groups.node_added(pods)
+        self.placed_terms.node_added(pods)
         return row
 
     def _replace(self, row: int, node: Node) -> None:

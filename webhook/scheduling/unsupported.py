@@ -1,18 +1,13 @@
-"""Constraints that aren't implemented yet: a pod that uses one is left pending rather than placed wrongly.
-
-A preferred pod affinity doesn't block: a pod is placed without it.
-"""
+"""Constraints that aren't implemented yet: a pod that uses one is left pending rather than placed wrongly."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from webhook.scheduling.objects import Pod, Volume
-from webhook.scheduling.repulsion import Repulsion
 
 __all__ = ["unsupported_fields"]
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 # Kinds whose volume is tied to nodes or zones, limited in number per node, or exclusive to one node.
 _VOLUME_KINDS = {
     "persistent_volume_claim": "persistentVolumeClaim",
@@ -28,26 +23,19 @@ _VOLUME_KINDS = {
 }
 
 
-def unsupported_fields(pod: Pod, repulsion: Repulsion) -> tuple[str, ...]:
+def unsupported_fields(pod: Pod) -> tuple[str, ...]:
     """The constraints on this pod that can't be honoured, named as in its manifest; empty if all can."""
-    return tuple(_constraints(pod, repulsion))
+    return tuple(_constraints(pod))
 
 
-def _constraints(pod: Pod, repulsion: Repulsion) -> Iterator[str]:
+def _constraints(pod: Pod) -> Iterator[str]:
     spec = pod.spec
-    if spec.affinity is not None:
-        if spec.affinity.pod_affinity is not None and spec.affinity.pod_affinity.required:
-            yield f"spec.affinity.podAffinity.{_REQUIRED}"
-        if spec.affinity.pod_anti_affinity is not None and spec.affinity.pod_anti_affinity.required:
-            yield f"spec.affinity.podAntiAffinity.{_REQUIRED}"
     for volume in spec.volumes:
         yield from _volume_kinds(volume)
     if spec.resource_claims:
         yield "spec.resourceClaims"
     if spec.scheduling_group is not None:
         yield "spec.schedulingGroup"
-    if repulsion.may_hit(pod):
-        yield f"podAntiAffinity.{_REQUIRED} of a placed pod that may match this one"
 
 
 def _volume_kinds(volume: Volume) -> Iterator[str]:

@@ -23,6 +23,7 @@ from webhook.scheduling.objects.containers import (
     ContainerStatus,
     ResourceRequirements,
 )
+from webhook.scheduling.objects.namespaces import Namespace
 from webhook.scheduling.objects.nodes import ContainerImage, Node, NodeCondition, NodeSpec, NodeStatus, Taint
 from webhook.scheduling.objects.pods import Pod, PodCondition, PodSpec, PodStatus, SchedulingGate, Toleration
 from webhook.scheduling.objects.selectors import (
@@ -44,6 +45,7 @@ __all__ = [
     "ImageVolumeSource",
     "LabelSelector",
     "LabelSelectorRequirement",
+    "Namespace",
     "Node",
     "NodeAffinity",
     "NodeCondition",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from webhook.scheduling.plugins.image_locality import ImageLocality
+from webhook.scheduling.plugins.inter_pod_affinity import InterPodAffinity
 from webhook.scheduling.plugins.node_affinity import NodeAffinity
 from webhook.scheduling.plugins.node_label import NodeLabel
 from webhook.scheduling.plugins.node_name import NodeName
@@ -28,6 +29,7 @@ _CLASSES = (
     NodePorts,
     NodeResourcesFit,
     PodTopologySpread,
+    InterPodAffinity,
     NodeResourcesBalancedAllocation,
     ImageLocality,
     NodeLabel,
