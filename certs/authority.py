@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 from certs.errors import InvalidPair
-from certs.pair import check_in_date, parse_pair, pem_of, private_pem
+from certs.pair import check_in_date, fingerprint_of, parse_pair, pem_of, private_pem
 
 __all__ = ["AUTHORITY_LIFETIME", "BACKDATE", "Authority", "create_authority", "parse_authority"]
 
@@ -42,8 +42,8 @@ class Authority:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the certificate in hexadecimal: which CA this is, for logs and for people."""
-        return self.certificate.fingerprint(hashes.SHA256()).hex()
+        """Which CA this is, for logs and for people."""
+        return fingerprint_of(self.certificate)
 
     def check(self, now: datetime) -> None:
         """Raise Expired or NotYetValid unless this CA's signatures count at `now`."""

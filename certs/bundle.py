@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from certs.leaf import is_host
 
-__all__ = ["ClientConfig", "WebhookEntry", "bundle_patch", "entries_without", "url_hosts"]
+__all__ = ["ClientConfig", "Configured", "WebhookEntry", "bundle_patch", "bundles", "entries_without", "url_hosts"]
 
 
 class ClientConfig(Protocol):
@@ -40,6 +40,23 @@ class WebhookEntry(Protocol):
         """How the API server reaches it."""
 
 
+class Configured(Protocol):
+    """A webhook configuration as it was when it was read."""
+
+    @property
+    def resource_version(self) -> str:
+        """Which write of the configuration this is."""
+
+    @property
+    def webhooks(self) -> Sequence[WebhookEntry]:
+        """Its entries."""
+
+
+def bundles(entries: Sequence[WebhookEntry], names: Collection[str]) -> list[bytes]:
+    """Return the caBundle of each entry among `names`, decoded; empty where it has none."""
+    return [entry.client_config.ca_bundle for entry in entries if entry.name in names]
+
+
 def entries_without(
     bundle: bytes, entries: Sequence[WebhookEntry], names: Collection[str]
 ) -> list[tuple[int, str]]:
@@ -54,22 +71,24 @@ def entries_without(
     ]
 
 
-def bundle_patch(
-    bundle: bytes, entries: Sequence[WebhookEntry], names: Collection[str]
-) -> list[dict[str, str]]:
+def bundle_patch(bundle: bytes, configured: Configured, names: Collection[str]) -> list[dict[str, str]]:
     """Return the JSON Patch (RFC 6902) that gives each entry among `names` this caBundle; else empty.
 
-    Each `add` follows a `test` of the entry's name: if the entries were reordered or one was dropped since
-    they were read, the whole patch fails and nothing is written to the wrong place.
+    It tests first that nobody has written the configuration since it was read. So whoever reads the configuration,
+    then the Secret, and then writes, can't put an older bundle over a newer one, however long it was held up. The
+    name of each entry is tested as well, so that the patch says by itself what it writes where.
     """
     value = base64.b64encode(bundle).decode("ascii")
     operations = []
-    for index, name in entries_without(bundle, entries, names):
+    for index, name in entries_without(bundle, configured.webhooks, names):
         operations += [
             {"op": "test", "path": f"/webhooks/{index}/name", "value": name},
             {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": value},
         ]
-    return operations
+    if not operations:
+        return []
+    unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": configured.resource_version}
+    return [unchanged, *operations]
 
 
 def url_hosts(entries: Sequence[WebhookEntry], names: Collection[str]) -> frozenset[str]:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -18,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from certs.errors import Expired, InvalidPair, NotYetValid
 
-__all__ = ["Pair", "check_in_date", "parse_pair", "pem_of", "private_pem"]
+__all__ = ["Pair", "check_in_date", "fingerprint_of", "parse_pair", "pem_of", "private_pem"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,11 @@ def check_in_date(certificate: x509.Certificate, now: datetime, *, name: str, ne
             f"{name} is valid from {begins:%Y-%m-%dT%H:%M:%SZ} and it is {now:%Y-%m-%dT%H:%M:%SZ} here: "
             "set this machine's clock, or wait"
         )
+
+
+def fingerprint_of(certificate: x509.Certificate) -> str:
+    """Return the SHA-256 of the certificate in hexadecimal: which one this is, for logs and for people."""
+    return certificate.fingerprint(hashes.SHA256()).hex()
 
 
 def pem_of(certificates: Iterable[x509.Certificate]) -> bytes:

@@ -1,28 +1,28 @@
 """The CA's Secret: read, made once however many replicas start together, mended when it is broken.
 
-What it holds under which key, now and while one CA follows another: docs/notes/ca-secret.md.
+What it holds under which key: certs/custody.py, and why: docs/notes/ca-secret.md.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from certs.authority import Authority, create_authority, parse_authority
+from certs.authority import create_authority
 from certs.clock import Clock, utc_now
+from certs.custody import CERTIFICATES_KEY, KEY_KEY, NEXT_KEY_KEY, PHASE_KEY, Custody, parse_custody
 from certs.errors import CertificateError, Expired, InvalidPair, SecretConflict
 
-__all__ = ["CERTIFICATES_KEY", "KEY_KEY", "Secret", "SecretStore", "ensure_authority"]
+__all__ = ["Secret", "SecretStore", "Step", "ensure_custody"]
 
-CERTIFICATES_KEY = "ca.crt"
-"""Key of the trust bundle, PEM: the CA that signs first, then any other CA that has to be trusted."""
-
-KEY_KEY = "ca.key"
-"""Key of the private key that belongs to the first certificate of the bundle, PEM."""
+Step = Callable[[Custody], Custody | None]
+"""Returns what is to take the place of what the Secret holds, or None if nothing is."""
 
 # Whoever wins leaves a good Secret behind, so a loser seldom loses twice.
 _ATTEMPTS = 5
+
+_OURS = frozenset({CERTIFICATES_KEY, KEY_KEY, NEXT_KEY_KEY, PHASE_KEY})
 
 _log = logging.getLogger("custom_scheduler.certs")
 
@@ -55,59 +55,71 @@ class SecretStore(Protocol):
         """
 
 
-def ensure_authority(
-    store: SecretStore, name: str, *, clock: Clock = utc_now, held: Authority | None = None
-) -> Authority:
-    """Return the CA that the Secret holds, after putting one there if it holds none that can be used.
+def ensure_custody(
+    store: SecretStore,
+    name: str,
+    *,
+    clock: Clock = utc_now,
+    held: Custody | None = None,
+    step: Step = lambda _: None,
+) -> Custody:
+    """Return what the Secret holds, after `step`, and after putting a CA there if it holds none that can be used.
 
-    The Secret decides: whoever loses a race takes what the winner wrote. `held` is the CA that the caller has
-    worked with so far. While it is in date, it goes back into a Secret that was deleted, emptied or filled
-    with garbage, so that nobody who trusts it is cut off. `name` is the product that a new CA signs for.
+    The Secret decides: whoever loses a race takes what the winner wrote, and steps on from there. `held` is what
+    the caller has worked with so far. While its CA is in date, it goes back into a Secret that was deleted, emptied
+    or filled with garbage, so that nobody who trusts it is cut off. `name` is the product that a new CA signs for.
 
     Raises NotYetValid for a CA from the future: with a clock that is behind, replacing it would cut off
-    everybody whose clock is right. Raises SecretConflict if others kept winning and left nothing usable.
+    everybody whose clock is right. Raises SecretConflict if every write met a newer one.
     """
     for _ in range(_ATTEMPTS):
         secret = store.read()
         if secret is None:
-            authority = _replacement(name, clock, held)
-            if store.create(_data(authority)):
-                _log.info("CA put into a new Secret", extra={"fingerprint": authority.fingerprint})
-                return authority
+            custody = _replacement(name, clock, held)
+            if store.create(custody.data):
+                _log.info("CA put into a new Secret", extra=_fields(custody))
+                return custody
             continue
         try:
-            return _usable(secret, clock)
+            custody = parse_custody(secret.data, source="the CA's Secret")
+            wanted = step(custody) or custody
+            wanted.authority.check(clock())
         except (InvalidPair, Expired) as fault:
-            authority = _replacement(name, clock, held)
-            if store.replace(_data(authority), resource_version=secret.resource_version):
-                _log.warning(
-                    "CA in the Secret replaced: %s", fault, extra={"fingerprint": authority.fingerprint}
-                )
-                return authority
+            wanted = _replacement(name, clock, held)
+            if _put(store, wanted, secret):
+                _log.warning("CA in the Secret replaced: %s", fault, extra=_fields(wanted))
+                return wanted
+            continue
+        if wanted is custody:
+            return custody
+        if _put(store, wanted, secret):
+            _log.info("CA rotation: the Secret is now in the phase %s", wanted.phase, extra=_fields(wanted))
+            return wanted
     raise SecretConflict(
-        f"the CA's Secret was written by others {_ATTEMPTS} times in a row and holds no usable CA: "
+        f"the CA's Secret was written by others {_ATTEMPTS} times in a row: "
         "find out who else writes it (kubectl get secret --show-managed-fields)"
     )
 
 
-def _usable(secret: Secret, clock: Clock) -> Authority:
-    authority = parse_authority(
-        secret.data.get(CERTIFICATES_KEY, b""), secret.data.get(KEY_KEY, b""), source="the CA's Secret"
-    )
-    authority.check(clock())
-    return authority
-
-
-def _replacement(name: str, clock: Clock, held: Authority | None) -> Authority:
+def _replacement(name: str, clock: Clock, held: Custody | None) -> Custody:
     now = clock()
     if held is not None:
         try:
-            held.check(now)
+            held.authority.check(now)
             return held
         except CertificateError:
             pass
-    return create_authority(name, now)
+    return Custody(authority=create_authority(name, now))
 
 
-def _data(authority: Authority) -> dict[str, bytes]:
-    return {CERTIFICATES_KEY: authority.bundle, KEY_KEY: authority.key_pem}
+def _put(store: SecretStore, custody: Custody, seen: Secret) -> bool:
+    others = {key: value for key, value in seen.data.items() if key not in _OURS}
+    return store.replace(others | custody.data, resource_version=seen.resource_version) is not None
+
+
+def _fields(custody: Custody) -> dict[str, object]:
+    return {
+        "phase": custody.phase,
+        "fingerprint": custody.authority.fingerprint,
+        "trusted": len(custody.authority.trusted),
+    }

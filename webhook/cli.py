@@ -117,6 +117,17 @@ def main() -> None:
 @click.option("--tls-cert", type=_FILE, help="Certificate chain, PEM; re-read when it changes.")
 @click.option("--tls-key", type=_FILE, help="Its private key, PEM.")
 @click.option("--client-ca", type=_FILE, help="Demand client certificates signed by this CA.")
+@click.option(
+    "--ca-settle-seconds",
+    type=click.FloatRange(0, 3600),
+    default=60,
+    show_default=True,
+    help="How long a new CA is in caBundle before it is used. With less, an API server that lags refuses calls.",
+)
+@click.option(
+    "--replica",
+    help="Names this replica's Lease, unlike any other's. Default: the host's name, as pods have it.",
+)
 @_cluster_options
 @click.option(
     "--offline", is_flag=True, help="Answer from the policy and the given certificate; no cluster needed."

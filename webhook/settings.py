@@ -56,6 +56,8 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
     tls_cert: Path | None = None
     tls_key: Path | None = None
     client_ca: Path | None = None
+    ca_settle_seconds: float = 60.0
+    replica: str | None = None
     kubeconfig: Path | None = None
     offline: bool = False
     binder: bool = True

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certs.bundle import bundle_patch, entries_without, url_hosts
+from certs.bundle import bundle_patch, bundles, entries_without, url_hosts
 
 BUNDLE = b"-----BEGIN CERTIFICATE-----\nours\n-----END CERTIFICATE-----\n"
 NAMES = frozenset({"deny.pods.custom-scheduler.io", "warn.pods.custom-scheduler.io"})
@@ -32,6 +32,19 @@ def entry(name: str, ca_bundle: bytes = b"", url: str | None = None) -> Entry:
     return Entry(name=name, client_config=Client(ca_bundle=ca_bundle, url=url))
 
 
+VERSION = "17"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read:
+    webhooks: list[Entry]
+    resource_version: str = VERSION
+
+
+def patch_for(entries: list[Entry]) -> list[dict[str, str]]:
+    return bundle_patch(BUNDLE, Read(webhooks=entries), NAMES)
+
+
 def as_stored(entries: list[Entry]) -> dict[str, Any]:
     """Return the configuration that holds these entries, as the API server would give it."""
     webhooks = []
@@ -40,19 +53,20 @@ def as_stored(entries: list[Entry]) -> dict[str, Any]:
         if one.client_config.ca_bundle:
             client["caBundle"] = base64.b64encode(one.client_config.ca_bundle).decode()
         webhooks.append({"name": one.name, "clientConfig": client, "failurePolicy": "Ignore"})
-    return {"metadata": {"name": "custom-scheduler"}, "webhooks": webhooks}
+    return {"metadata": {"name": "custom-scheduler", "resourceVersion": VERSION}, "webhooks": webhooks}
 
 
 def test_nothing_is_written_when_each_entry_has_the_bundle() -> None:
     entries = [entry(name, BUNDLE) for name in NAMES]
 
-    assert bundle_patch(BUNDLE, entries, NAMES) == []
+    assert patch_for(entries) == []
 
 
-def test_an_entry_without_a_bundle_gets_it_after_a_test_of_its_name() -> None:
-    operations = bundle_patch(BUNDLE, [entry("deny.pods.custom-scheduler.io")], NAMES)
+def test_an_entry_without_a_bundle_gets_it_after_tests_of_its_name_and_of_the_version() -> None:
+    operations = patch_for([entry("deny.pods.custom-scheduler.io")])
 
     assert operations == [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": VERSION},
         {"op": "test", "path": "/webhooks/0/name", "value": "deny.pods.custom-scheduler.io"},
         {
             "op": "add",
@@ -68,9 +82,13 @@ def test_only_entries_that_differ_are_written() -> None:
         entry("warn.pods.custom-scheduler.io", b"old"),
     ]
 
-    operations = bundle_patch(BUNDLE, entries, NAMES)
+    operations = patch_for(entries)
 
-    assert {operation["path"].split("/")[2] for operation in operations} == {"1"}
+    assert {operation["path"] for operation in operations} == {
+        "/metadata/resourceVersion",
+        "/webhooks/1/name",
+        "/webhooks/1/clientConfig/caBundle",
+    }
 
 
 def test_entries_that_somebody_else_added_are_left_alone() -> None:
@@ -80,22 +98,36 @@ def test_entries_that_somebody_else_added_are_left_alone() -> None:
         entry("deny.pods.custom-scheduler.io"),
     ]
 
-    patched = jsonpatch.apply_patch(as_stored(entries), bundle_patch(BUNDLE, entries, NAMES))
+    patched = jsonpatch.apply_patch(as_stored(entries), patch_for(entries))
 
     assert patched["webhooks"][:2] == as_stored(entries)["webhooks"][:2]
     assert entries_without(BUNDLE, entries, NAMES) == [(2, "deny.pods.custom-scheduler.io")]
 
 
 def test_an_entry_that_was_dropped_is_not_asked_for() -> None:
-    assert bundle_patch(BUNDLE, [], NAMES) == []
+    assert patch_for([]) == []
 
 
 def test_nothing_is_written_when_an_entry_was_dropped_since_the_read() -> None:
     read = [entry("warn.pods.custom-scheduler.io"), entry("deny.pods.custom-scheduler.io")]
-    operations = bundle_patch(BUNDLE, read, NAMES)
+    operations = patch_for(read)
 
     with pytest.raises(jsonpatch.JsonPatchException):
         jsonpatch.apply_patch(as_stored(read[1:]), operations)
+
+
+def test_nothing_is_written_over_what_somebody_wrote_since_the_read() -> None:
+    entries = [entry("deny.pods.custom-scheduler.io")]
+    stored = as_stored(entries) | {"metadata": {"name": "custom-scheduler", "resourceVersion": "18"}}
+
+    with pytest.raises(jsonpatch.JsonPatchTestFailed):
+        jsonpatch.apply_patch(stored, patch_for(entries))
+
+
+def test_the_bundles_of_our_entries_are_found() -> None:
+    entries = [entry("audit.example.com", b"theirs"), *(entry(name, BUNDLE) for name in NAMES)]
+
+    assert bundles(entries, NAMES) == [BUNDLE, BUNDLE]
 
 
 @given(
@@ -115,11 +147,11 @@ def test_a_patch_changes_our_bundles_alone_and_a_second_look_finds_nothing(entri
         if webhook["name"] in NAMES:
             webhook["clientConfig"]["caBundle"] = base64.b64encode(BUNDLE).decode()
 
-    patched = jsonpatch.apply_patch(stored, bundle_patch(BUNDLE, entries, NAMES))
+    patched = jsonpatch.apply_patch(stored, patch_for(entries))
 
     assert patched == expected
     after = [entry(one.name, BUNDLE if one.name in NAMES else one.client_config.ca_bundle) for one in entries]
-    assert bundle_patch(BUNDLE, after, NAMES) == []
+    assert patch_for(after) == []
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,25 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from certs.authority import AUTHORITY_LIFETIME, Authority, create_authority
+from certs.custody import Custody
 from certs.errors import NotYetValid, SecretConflict
-from certs.store import SecretStore, ensure_authority
+from certs.rotation import begin
+from certs.store import SecretStore, Step, ensure_custody
 from tests.certs.memory_store import MemorySecret, MemoryStore
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 NAME = "custom-scheduler"
 
 
-def ensure(store: SecretStore, *, at: datetime = NOW, held: Authority | None = None) -> Authority:
-    return ensure_authority(store, NAME, clock=lambda: at, held=held)
+def stay(_: Custody) -> None:
+    """A step that never takes anything further."""
+
+
+def ensure(
+    store: SecretStore, *, at: datetime = NOW, held: Authority | None = None, step: Step = stay
+) -> Authority:
+    custody = Custody(authority=held) if held else None
+    return ensure_custody(store, NAME, clock=lambda: at, held=custody, step=step).authority
 
 
 def content(authority: Authority) -> dict[str, bytes]:
@@ -193,3 +202,57 @@ class ContestedStore(MemoryStore):
 def test_a_secret_that_others_keep_spoiling_is_given_up() -> None:
     with pytest.raises(SecretConflict, match="written by others 5 times in a row"):
         ensure(ContestedStore())
+
+
+def test_what_the_step_returns_takes_the_place_of_what_was_there() -> None:
+    there, other = Custody(authority=create_authority(NAME, NOW)), create_authority(NAME, NOW)
+    store = MemoryStore(there.data)
+
+    taken = ensure(store, step=lambda _: Custody(authority=other))
+
+    assert taken is other
+    assert store.secret is not None
+    assert store.secret.data == content(other)
+
+
+def test_a_step_keeps_what_others_put_into_the_secret() -> None:
+    there, other = create_authority(NAME, NOW), create_authority(NAME, NOW)
+    store = MemoryStore(content(there) | {"theirs": b"kept", "next.key": b"gone"})
+
+    ensure(store, step=lambda _: Custody(authority=other))
+
+    assert store.secret is not None
+    assert store.secret.data == content(other) | {"theirs": b"kept"}
+
+
+def test_of_ten_that_step_at_once_one_wins_and_the_others_follow() -> None:
+    store = MemoryStore(content(create_authority(NAME, NOW)), meet=threading.Barrier(10))
+
+    def step(custody: Custody) -> Custody | None:
+        return None if len(custody.authority.trusted) > 1 else begin(custody, NAME, NOW)
+
+    with ThreadPoolExecutor(10) as pool:
+        bundles = set(pool.map(lambda _: ensure(store, step=step).bundle, range(10)))
+
+    assert len(bundles) == 1
+    assert store.writes == 1
+
+
+def test_an_expired_authority_gives_way_to_what_the_step_makes_of_it() -> None:
+    expired = Custody(authority=create_authority(NAME, NOW - AUTHORITY_LIFETIME))
+    successor = create_authority(NAME, NOW)
+    store = MemoryStore(expired.data)
+
+    taken = ensure(store, step=lambda _: Custody(authority=successor))
+
+    assert taken is successor
+
+
+def test_a_rotation_under_way_goes_back_whole_into_a_secret_that_was_deleted() -> None:
+    held = begin(Custody(authority=create_authority(NAME, NOW)), NAME, NOW)
+    store = MemoryStore()
+
+    ensure_custody(store, NAME, clock=lambda: NOW, held=held)
+
+    assert store.secret is not None
+    assert store.secret.data == held.data

@@ -11,7 +11,7 @@ import pytest
 
 from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, FakeApi
 from tests.waiting import eventually
-from webhook.kube.elector import Elector, LeaseTiming, boot_time
+from webhook.kube.elector import Elector, LeaseTiming
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
 
@@ -444,7 +444,3 @@ def test_seekers_wait_a_random_time_and_the_holder_its_retry_time() -> None:
         two._turns.put(None)
         assert two.waits.get(timeout=PATIENCE_SECONDS) == 2.0
         two.stop()
-
-
-def test_boot_time_advances() -> None:
-    assert boot_time() <= boot_time()

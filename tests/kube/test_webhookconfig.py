@@ -6,7 +6,7 @@ import pytest
 
 from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, FakeApi
 from webhook.errors import ApiError
-from webhook.kube.webhookconfig import ClientConfig, WebhookConfigurations, WebhookEntry
+from webhook.kube.webhookconfig import ClientConfig, ReadConfiguration, WebhookConfigurations, WebhookEntry
 
 API = "/apis/admissionregistration.k8s.io/v1"
 
@@ -16,19 +16,26 @@ def test_entries_are_read_with_name_bundle_and_url() -> None:
         {"name": "a.io", "clientConfig": {"caBundle": "cGVt", "service": {"name": "s"}}},
         {"name": "b.io", "clientConfig": {"url": "https://localhost:8443/validate"}},
     ]
-    with FakeApi(lambda exchange: exchange.reply(200, {"webhooks": webhooks})) as api:
-        entries = WebhookConfigurations(api.client(), "ours").validating.read()
+    metadata = {"name": "ours", "resourceVersion": "17"}
+    with FakeApi(lambda exchange: exchange.reply(200, {"metadata": metadata, "webhooks": webhooks})) as api:
+        read = WebhookConfigurations(api.client(), "ours").validating.read()
 
-    assert entries == (
-        WebhookEntry(name="a.io", client_config=ClientConfig(ca_bundle=b"pem")),
-        WebhookEntry(name="b.io", client_config=ClientConfig(url="https://localhost:8443/validate")),
+    assert read == ReadConfiguration(
+        resource_version="17",
+        webhooks=(
+            WebhookEntry(name="a.io", client_config=ClientConfig(ca_bundle=b"pem")),
+            WebhookEntry(name="b.io", client_config=ClientConfig(url="https://localhost:8443/validate")),
+        ),
     )
     assert api.exchanges[0].path == f"{API}/validatingwebhookconfigurations/ours"
 
 
 def test_a_configuration_without_entries_is_empty() -> None:
     with FakeApi(lambda exchange: exchange.reply(200, {"metadata": {}})) as api:
-        assert WebhookConfigurations(api.client(), "ours").mutating.read() == ()
+        read = WebhookConfigurations(api.client(), "ours").mutating.read()
+
+    assert read is not None
+    assert read.webhooks == ()
 
 
 def test_no_configuration_is_none() -> None:
@@ -40,7 +47,7 @@ def test_a_patch_is_sent_as_json_patch() -> None:
     operations = [{"op": "test", "path": "/webhooks/0/name", "value": "a.io"}]
 
     with FakeApi(lambda exchange: exchange.reply(200, {})) as api:
-        WebhookConfigurations(api.client(), "ours").mutating.patch(operations)
+        assert WebhookConfigurations(api.client(), "ours").mutating.patch(operations)
 
     (seen,) = api.exchanges
     assert (seen.method, seen.path) == ("PATCH", f"{API}/mutatingwebhookconfigurations/ours")
@@ -48,7 +55,14 @@ def test_a_patch_is_sent_as_json_patch() -> None:
     assert seen.json == operations
 
 
-def test_a_failed_test_is_an_error() -> None:
+def test_a_failed_test_is_told_from_an_error() -> None:
+    # kube-apiserver 1.37's own words
+    message = "testing value /metadata/resourceVersion failed: test failed"
+    with FakeApi(lambda exchange: exchange.refuse(422, message)) as api:
+        assert not WebhookConfigurations(api.client(), "ours").validating.patch([])
+
+
+def test_another_refusal_is_an_error() -> None:
     with FakeApi(lambda exchange: exchange.refuse(422)) as api, pytest.raises(ApiError) as caught:
         WebhookConfigurations(api.client(), "ours").validating.patch([])
 

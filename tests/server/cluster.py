@@ -1,19 +1,22 @@
-"""What a worker's certificates touch in a cluster, in memory: configurations that take JSON Patches, and a watch."""
+"""What a worker's certificates touch in a cluster, in memory: configurations that take JSON Patches, Leases, a watch."""
 
 from __future__ import annotations
 
 import base64
 import copy
+import hashlib
+import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import jsonpatch
 
-from certs.bundle import WebhookEntry
 from webhook.errors import ApiError, ClusterError
+from webhook.kube.replicas import ReplicaLease
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +31,12 @@ class Entry:
     client_config: Client
 
 
+@dataclass(frozen=True, kw_only=True)
+class Read:
+    resource_version: str
+    webhooks: Sequence[Entry]
+
+
 class MemoryConfiguration:
     """One webhook configuration; `refusal`, if set, is what each call meets."""
 
@@ -38,11 +47,11 @@ class MemoryConfiguration:
         self.webhooks: list[dict[str, Any]] | None = [{"name": name, "clientConfig": {}} for name in names]
         self.before_patch: Callable[[], None] = lambda: None
 
-    def read(self) -> Sequence[WebhookEntry] | None:
+    def read(self) -> Read | None:
         self._refuse()
         if self.webhooks is None:
             return None
-        return [
+        entries = [
             Entry(
                 name=webhook["name"],
                 client_config=Client(
@@ -52,19 +61,27 @@ class MemoryConfiguration:
             )
             for webhook in self.webhooks
         ]
+        return Read(resource_version=self._version(), webhooks=entries)
 
-    def patch(self, operations: Sequence[Mapping[str, str]]) -> None:
+    def patch(self, operations: Sequence[Mapping[str, str]]) -> bool:
         self.before_patch()
         self._refuse()
+        stored = {
+            "metadata": {"resourceVersion": self._version()},
+            "webhooks": copy.deepcopy(self.webhooks),
+        }
         try:
-            patched = jsonpatch.apply_patch({"webhooks": copy.deepcopy(self.webhooks)}, operations)
+            patched = jsonpatch.apply_patch(stored, operations)
+        except jsonpatch.JsonPatchTestFailed:
+            return False
         except jsonpatch.JsonPatchException as error:
             raise ApiError(str(error), status=422, reason="Invalid") from error
         self.webhooks = patched["webhooks"]
         self.writes += 1
+        return True
 
     def bundles(self) -> list[bytes]:
-        return [entry.client_config.ca_bundle for entry in self.read() or ()]
+        return [base64.b64decode(each["clientConfig"].get("caBundle", "")) for each in self.webhooks or ()]
 
     def wipe(self) -> None:
         for webhook in self.webhooks or ():
@@ -73,6 +90,37 @@ class MemoryConfiguration:
     def call_by(self, url: str) -> None:
         for webhook in self.webhooks or ():
             webhook["clientConfig"]["url"] = url
+
+    def _version(self) -> str:
+        """Changes with the content, as an API server's does."""
+        return hashlib.sha256(json.dumps(self.webhooks).encode()).hexdigest()
+
+    def _refuse(self) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+
+
+class MemoryLeases:
+    """What each replica told; `refusal`, if set, is what each call but a release meets."""
+
+    def __init__(self) -> None:
+        self.told: dict[str, ReplicaLease] = {}
+        self.refusal: ClusterError | None = None
+        self.writes = 0
+
+    def hold(self, replica: str, fingerprint: str, *, now: datetime, ends_at: datetime) -> None:
+        self._refuse()
+        self.writes += 1
+        self.told[replica] = ReplicaLease(
+            replica=replica, fingerprint=fingerprint, renewed_at=now, ends_at=ends_at
+        )
+
+    def live(self, now: datetime) -> list[ReplicaLease]:
+        self._refuse()
+        return [told for told in self.told.values() if told.is_live(now)]
+
+    def release(self, replica: str) -> None:
+        self.told.pop(replica, None)
 
     def _refuse(self) -> None:
         if self.refusal is not None:

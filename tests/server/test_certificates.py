@@ -3,7 +3,7 @@ from __future__ import annotations
 import logging
 import ssl
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -13,19 +13,18 @@ from prometheus_client import REGISTRY
 
 from certs.authority import AUTHORITY_LIFETIME, Authority, create_authority
 from certs.clock import utc_now
+from certs.custody import Custody
 from certs.leaf import LEAF_LIFETIME, Leaf, service_hosts, sign_leaf
-from certs.store import SecretStore
 from tests.certs.handshake import shake_hands, strict_client
 from tests.certs.memory_store import MemoryStore
-from tests.server.cluster import MemoryConfiguration, MemoryWatch
+from tests.server.cluster import MemoryConfiguration, MemoryLeases, MemoryWatch
 from tests.waiting import eventually
 from webhook.errors import ApiError, ConfigurationError, Unreachable
 from webhook.server.certificates import (
-    LOOK_SECONDS,
     FileCertificates,
     SelfSignedCertificates,
-    obtain_authority,
 )
+from webhook.server.custodian import LOOK_SECONDS, Custodian
 from webhook.server.registration import Registration
 
 SERVICE = "custom-scheduler.custom-scheduler.svc"
@@ -39,6 +38,9 @@ class Clock:
     def __call__(self) -> datetime:
         return self.now
 
+    def boot(self) -> float:
+        return self.now.timestamp()
+
 
 class Cluster:
     """A Secret, both configurations, and a worker's certificates over them."""
@@ -51,17 +53,28 @@ class Cluster:
         self.mutating = MemoryConfiguration(
             "mutate.pods.custom-scheduler.io", label="MutatingWebhookConfiguration custom-scheduler"
         )
+        self.leases = MemoryLeases()
         self.watch = MemoryWatch()
         self.on_close: Callable[[], None] = lambda: None
         self.client_ca = client_ca
         self.certificates = self.worker(self.authority)
 
-    def worker(self, authority: Authority) -> SelfSignedCertificates:
+    def worker(self, authority: Authority, *, replica: str = "webhook-1") -> SelfSignedCertificates:
+        custodian = Custodian(
+            Custody(authority=authority),
+            replica=replica,
+            store=self.store,
+            registrations=[Registration(self.validating), Registration(self.mutating)],
+            leases=self.leases,
+            settle_seconds=60,
+            clock=self.clock,
+            machine_clock=self.clock,
+            boot_clock=self.clock.boot,
+        )
         return SelfSignedCertificates(
             authority,
             hosts=service_hosts("custom-scheduler", "custom-scheduler"),
-            store=self.store,
-            registrations=[Registration(self.validating), Registration(self.mutating)],
+            custodian=custodian,
             watch=self.watch,
             close=self.on_close,
             client_ca=self.client_ca,
@@ -73,7 +86,9 @@ class Cluster:
         return self.validating.bundles() + self.mutating.bundles()
 
     def go_away(self) -> None:
-        self.store.refusal = self.validating.refusal = self.mutating.refusal = Unreachable("refused")
+        refusal = Unreachable("refused")
+        self.store.refusal = self.leases.refusal = refusal
+        self.validating.refusal = self.mutating.refusal = refusal
 
 
 def content(authority: Authority) -> dict[str, bytes]:
@@ -86,77 +101,6 @@ def served(context: ssl.SSLContext, ca_pem: bytes, host: str = SERVICE) -> x509.
 
 def expiry(role: str) -> float | None:
     return REGISTRY.get_sample_value("custom_scheduler_certificate_expiry_timestamp_seconds", {"role": role})
-
-
-# --- the CA before the fork
-
-
-class Patience:
-    """Time that passes only while somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-
-
-def obtain(store: SecretStore, patience: Patience) -> Authority:
-    return obtain_authority(store, monotonic=patience, sleep=patience.sleep)
-
-
-def test_the_authority_is_made_where_there_was_none() -> None:
-    store = MemoryStore()
-
-    authority = obtain(store, Patience())
-
-    assert store.secret is not None
-    assert store.secret.data == content(authority)
-
-
-def test_an_api_server_that_comes_up_in_time_is_waited_for() -> None:
-    store, patience = MemoryStore(), Patience()
-    store.refusal = Unreachable("refused")
-
-    class Comes(Patience):
-        def sleep(self, seconds: float) -> None:
-            super().sleep(seconds)
-            if self.now > 20:
-                store.refusal = None
-
-    patience = Comes()
-    obtain(store, patience)
-
-    assert 20 < patience.now < 30
-
-
-def test_an_api_server_that_stays_away_is_given_up_after_half_a_minute() -> None:
-    store, patience = MemoryStore(), Patience()
-    store.refusal = Unreachable("API server 127.0.0.1:6443: connection refused")
-
-    with pytest.raises(ConfigurationError) as error:
-        obtain(store, patience)
-
-    assert str(error.value) == (
-        "no certificate authority after 30 s: API server 127.0.0.1:6443: connection refused; "
-        "to serve without a cluster, give --tls-cert and --tls-key"
-    )
-    assert 30 <= patience.now < 35
-
-
-def test_a_person_who_waits_is_told_why_and_once(caplog: pytest.LogCaptureFixture) -> None:
-    store = MemoryStore()
-    store.refusal = ApiError("forbidden: grant it", status=403)
-
-    with caplog.at_level(logging.WARNING), pytest.raises(ConfigurationError):
-        obtain(store, Patience())
-
-    assert [record.getMessage() for record in caplog.records] == [
-        "waiting for the certificate authority: forbidden: grant it"
-    ]
 
 
 # --- self-signed
@@ -367,7 +311,7 @@ def test_an_expired_ca_is_replaced_published_and_signed_with() -> None:
 
 def test_two_workers_with_different_cas_end_with_that_of_the_secret() -> None:
     cluster = Cluster()
-    other = cluster.worker(create_authority("custom-scheduler", cluster.clock.now))
+    other = cluster.worker(create_authority("custom-scheduler", cluster.clock.now), replica="webhook-2")
 
     for worker in (cluster.certificates, other) * 3:
         worker.look()
@@ -432,9 +376,10 @@ class Written(MemoryConfiguration):
         super().__init__(*names)
         self.written = threading.Event()
 
-    def patch(self, operations: object) -> None:
-        super().patch(operations)  # type: ignore[arg-type]  # passed on as it came
+    def patch(self, operations: Sequence[Mapping[str, str]]) -> bool:
+        is_written = super().patch(operations)
         self.written.set()
+        return is_written
 
 
 def test_a_wiped_bundle_is_restored_when_the_watch_tells_of_it() -> None:

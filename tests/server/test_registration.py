@@ -9,7 +9,8 @@ import yaml
 
 from tests.server.cluster import MemoryConfiguration
 from webhook.errors import ApiError, Unreachable
-from webhook.server.registration import WEBHOOK_NAMES, Registration
+from webhook.policy.names import WEBHOOK_NAMES
+from webhook.server.registration import Registration
 
 MANIFESTS = Path(__file__).parents[2] / "manifests" / "base"
 OURS = "deny.pods.custom-scheduler.io"
@@ -70,11 +71,35 @@ def test_an_entry_dropped_after_the_look_leaves_the_others_unwritten() -> None:
     assert configuration.webhooks is not None
     del configuration.webhooks[0]
 
-    with pytest.raises(ApiError):
-        registration.publish(CA)
+    assert not registration.publish(CA)
 
     assert configuration.bundles() == [b""]
-    assert registration.fault
+    assert registration.fault == (
+        "caBundle of warn.pods.custom-scheduler.io in ValidatingWebhookConfiguration custom-scheduler "
+        "is not our CA: others are writing it too"
+    )
+
+
+def test_what_others_wrote_after_the_look_is_not_written_over() -> None:
+    configuration = MemoryConfiguration(OURS)
+    registration = looked(configuration)
+    looked(configuration).publish(b"newer")
+
+    assert not registration.publish(CA)
+
+    assert configuration.bundles() == [b"newer"]
+
+
+def test_the_bundles_of_our_entries_are_those_of_the_last_look() -> None:
+    configuration = MemoryConfiguration("theirs.example.com", OURS)
+    registration = looked(configuration)
+    registration.publish(CA)
+    before = registration.bundles
+
+    registration.read()
+
+    assert before == [b""]
+    assert registration.bundles == [CA]
 
 
 def test_the_hosts_of_our_urls_are_found() -> None:

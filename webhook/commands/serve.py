@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import logging
+import os
+import socket
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime
 from functools import partial
 
-from certs.authority import Authority
+from certs.clock import utc_now
+from certs.custody import Custody
 from certs.leaf import service_hosts
 from webhook.binder.service import BinderService
 from webhook.commands.scheduler import Scheduler
 from webhook.kube.config import connect
+from webhook.kube.replicas import ReplicaLeases, replica_name
 from webhook.kube.secrets import KubeSecretStore
 from webhook.kube.webhookconfig import WebhookConfigurations
 from webhook.observe.exposition import forget_worker
 from webhook.policy.reload import PolicySource
-from webhook.server.certificates import FileCertificates, SelfSignedCertificates, obtain_authority
+from webhook.server.certificates import FileCertificates, SelfSignedCertificates
+from webhook.server.custodian import Custodian, obtain_custody
 from webhook.server.registration import Registration
 from webhook.server.service import AdmissionService, Certificates
 from webhook.serving.application import serve
@@ -80,19 +86,38 @@ def _certificates(settings: ServeSettings) -> Callable[[], Certificates]:
         return in_files
     # A worker gets the CA through the fork, and connections of its own: sockets don't survive being shared.
     with closing(connect(settings.kubeconfig)) as client:
-        authority = obtain_authority(KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET))
-    return lambda: _self_signed(settings, authority)
+        custody = obtain_custody(KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET))
+    return lambda: _self_signed(settings, custody)
 
 
-def _self_signed(settings: ServeSettings, authority: Authority) -> SelfSignedCertificates:
+def _self_signed(settings: ServeSettings, custody: Custody) -> SelfSignedCertificates:
     client = connect(settings.kubeconfig)
     configurations = WebhookConfigurations(client, CONFIGURATIONS)
-    return SelfSignedCertificates(
-        authority,
-        hosts=service_hosts(SERVICE, settings.namespace),
+
+    def clock() -> datetime:
+        return client.server_clock.now() or utc_now()
+
+    custodian = Custodian(
+        custody,
+        replica=_replica(settings),
         store=KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET),
         registrations=[Registration(configuration) for configuration in configurations],
+        leases=ReplicaLeases(client, namespace=settings.namespace),
+        settle_seconds=settings.ca_settle_seconds,
+        clock=clock,
+    )
+    return SelfSignedCertificates(
+        custody.authority,
+        hosts=service_hosts(SERVICE, settings.namespace),
+        custodian=custodian,
         watch=configurations.watch,
         close=client.close,
         client_ca=settings.client_ca,
+        clock=clock,
     )
+
+
+def _replica(settings: ServeSettings) -> str:
+    name = replica_name(settings.replica or socket.gethostname())
+    # Each worker signs a leaf of its own.
+    return name if settings.workers == 1 else f"{name}-{os.getpid()}"

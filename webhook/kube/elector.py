@@ -13,19 +13,15 @@ from typing import Any
 import msgspec
 
 from webhook.errors import ApiError, ClusterError
+from webhook.kube.clock import boot_time
 from webhook.kube.meta import micro_time
 from webhook.kube.transport import KubeClient
 
-__all__ = ["Elector", "LeaseTiming", "boot_time"]
+__all__ = ["Elector", "LeaseTiming"]
 
 log = logging.getLogger("custom_scheduler.kube.elector")
 
 _CONFLICT, _NOT_FOUND = 409, 404
-
-
-def boot_time() -> float:
-    """Return seconds since boot, suspended time too: a leader that slept must know that its Lease ran out."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,6 +12,7 @@ from urllib3 import BaseHTTPResponse, HTTPSConnectionPool, Timeout
 from urllib3.exceptions import HTTPError
 
 from webhook.errors import ApiError, Unreachable
+from webhook.kube.clock import ServerClock
 from webhook.kube.connection import AbortableConnection, OpenConnections, explain
 from webhook.kube.meta import ListMeta, Status
 
@@ -60,6 +61,7 @@ class KubeClient:
         self._user_agent = user_agent
         self._base_path = base_path.rstrip("/")
         self.host = f"{self._pool.host}:{self._pool.port or 443}"
+        self.server_clock = ServerClock()
 
     def apart(self) -> KubeClient:
         """Return a client for the same server with connections of its own: closing it ends only those."""
@@ -153,7 +155,7 @@ class KubeClient:
             headers["Authorization"] = credentials
         url = f"{self._base_path}{path}" + (f"?{urlencode(query)}" if query else "")
         try:
-            return self._pool.urlopen(
+            response = self._pool.urlopen(
                 method,
                 url,
                 body=body,
@@ -165,6 +167,8 @@ class KubeClient:
             )
         except (HTTPError, OSError) as error:
             raise self._unreachable(error) from error
+        self.server_clock.hear(response.headers.get("Date"))
+        return response
 
     def _lines(self, response: BaseHTTPResponse) -> Iterator[bytes]:
         rest = b""

@@ -13,7 +13,13 @@ from webhook.kube.informer import Informer
 from webhook.kube.meta import ObjectMeta
 from webhook.kube.transport import KubeClient
 
-__all__ = ["ClientConfig", "WebhookConfiguration", "WebhookConfigurations", "WebhookEntry"]
+__all__ = [
+    "ClientConfig",
+    "ReadConfiguration",
+    "WebhookConfiguration",
+    "WebhookConfigurations",
+    "WebhookEntry",
+]
 
 _API = "/apis/admissionregistration.k8s.io/v1"
 
@@ -32,6 +38,13 @@ class WebhookEntry(msgspec.Struct, frozen=True, rename="camel"):
     client_config: ClientConfig = ClientConfig()
 
 
+class ReadConfiguration(msgspec.Struct, frozen=True, kw_only=True):
+    """A configuration as it was at one moment."""
+
+    resource_version: str
+    webhooks: tuple[WebhookEntry, ...]
+
+
 class WebhookConfiguration:
     """One configuration in the cluster, of the kind whose resource is `resource`."""
 
@@ -41,24 +54,34 @@ class WebhookConfiguration:
         self._path = f"{self.list_path}/{name}"
         self._client = client
 
-    def read(self) -> Sequence[WebhookEntry] | None:
-        """Return its entries, or None if there is no such configuration; raises ClusterError."""
+    def read(self) -> ReadConfiguration | None:
+        """Return it as it is now, or None if there is no such configuration; raises ClusterError."""
         try:
             raw = self._client.request("GET", self._path)
         except ApiError as error:
             if error.status == 404:
                 return None
             raise
-        return msgspec.json.decode(raw, type=_Configuration).webhooks or ()
-
-    def patch(self, operations: Sequence[Mapping[str, str]]) -> None:
-        """Apply a JSON Patch; raises ClusterError, also where a `test` fails."""
-        self._client.request(
-            "PATCH",
-            self._path,
-            body=msgspec.json.encode(operations),
-            content_type="application/json-patch+json",
+        decoded = msgspec.json.decode(raw, type=_Configuration)
+        return ReadConfiguration(
+            resource_version=decoded.metadata.resource_version, webhooks=decoded.webhooks or ()
         )
+
+    def patch(self, operations: Sequence[Mapping[str, str]]) -> bool:
+        """Apply a JSON Patch; False where a `test` failed. Raises ClusterError."""
+        try:
+            self._client.request(
+                "PATCH",
+                self._path,
+                body=msgspec.json.encode(operations),
+                content_type="application/json-patch+json",
+            )
+        except ApiError as error:
+            # k8s.io/apiserver pkg/endpoints/handlers/patch.go, applyJSPatch
+            if error.status == 422 and "test failed" in str(error):
+                return False
+            raise
+        return True
 
 
 class WebhookConfigurations:
@@ -99,6 +122,7 @@ class WebhookConfigurations:
 
 
 class _Configuration(msgspec.Struct):
+    metadata: ObjectMeta = ObjectMeta()
     webhooks: tuple[WebhookEntry, ...] | None = None
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 import ssl
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from certs.authority import Authority
@@ -19,58 +17,23 @@ from certs.context import server_context
 from certs.errors import CertificateError
 from certs.files import CertificateFiles, read_file
 from certs.leaf import Leaf, sign_leaf
-from certs.store import SecretStore, ensure_authority
 from webhook.errors import ClusterError, ConfigurationError
 from webhook.kube.backoff import Backoff
 from webhook.observe.certificate_metrics import EXPIRY
+from webhook.server.custodian import LOOK_SECONDS, Custodian
 from webhook.server.periodic import PeriodicThread
-from webhook.server.registration import Registration
 
-__all__ = ["FileCertificates", "SelfSignedCertificates", "obtain_authority"]
-
-PRODUCT = "custom-scheduler"
-
-OBTAIN_SECONDS = 30.0
-"""How long a start waits for the CA's Secret."""
+__all__ = ["FileCertificates", "SelfSignedCertificates"]
 
 FILE_POLL_SECONDS = 5.0
-
-LOOK_SECONDS = 60.0
-"""How often the Secret and the clock are looked at when nothing has told of a change."""
 
 QUIET_SECONDS = 0.5
 """How long further changes are gathered before a look; bounds what a fight over caBundle can cost."""
 
+# Whoever else writes a configuration leaves a good one behind, so a loser seldom loses twice.
+_ATTEMPTS = 5
+
 log = logging.getLogger("custom_scheduler.certificates")
-
-
-def obtain_authority(
-    store: SecretStore,
-    *,
-    clock: Clock = utc_now,
-    monotonic: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], object] = time.sleep,
-) -> Authority:
-    """Return the CA of the Secret, after making it where there was none; for a start, before any fork.
-
-    Tries again for 30 s while the API server can't be reached or refuses, then raises ConfigurationError.
-    """
-    deadline = monotonic() + OBTAIN_SECONDS
-    backoff = Backoff(first=0.25, longest=2.0)
-    told = ""
-    while True:
-        try:
-            return ensure_authority(store, PRODUCT, clock=clock)
-        except (ClusterError, CertificateError) as error:
-            if monotonic() >= deadline:
-                raise ConfigurationError(
-                    f"no certificate authority after {OBTAIN_SECONDS:g} s: {error}; "
-                    "to serve without a cluster, give --tls-cert and --tls-key"
-                ) from error
-            if str(error) != told:
-                told = str(error)
-                log.warning("waiting for the certificate authority: %s", told)
-            sleep(backoff.after(error))
 
 
 class FileCertificates:
@@ -126,14 +89,18 @@ class _Served:
     client_ca_pem: bytes | None
     context: ssl.SSLContext
 
+    @property
+    def ends_at(self) -> datetime:
+        return self.leaf.certificate.not_valid_after_utc
+
 
 class SelfSignedCertificates:
     """Serves a leaf signed in memory by the CA in the Secret, and keeps that CA in caBundle.
 
-    Each look brings four things in line, in this order: the CA with the Secret, the leaf with the hosts of the
-    configurations, the configurations with the CA, the leaf with the clock. The last needs no API server. A look
-    follows each change that `watch` tells of; `watch(changed)` runs for as long as its context is entered.
-    `close` ends whatever `store` and `registrations` wait for, so that a stop doesn't wait for an API server.
+    Each look brings in line what this replica knows, the leaf it serves and what the configurations carry. The leaf
+    is brought in line with the clock whether or not an API server answers. A look follows each change that `watch`
+    tells of; `watch(changed)` runs for as long as its context is entered. `close` ends whatever the custodian and
+    the watch wait for, so that a stop doesn't wait for an API server.
     """
 
     def __init__(
@@ -141,8 +108,7 @@ class SelfSignedCertificates:
         authority: Authority,
         *,
         hosts: frozenset[str],
-        store: SecretStore,
-        registrations: Sequence[Registration],
+        custodian: Custodian,
         watch: Callable[[Callable[[], None]], AbstractContextManager[object]],
         close: Callable[[], None],
         client_ca: Path | None = None,
@@ -150,10 +116,8 @@ class SelfSignedCertificates:
         quiet_seconds: float = QUIET_SECONDS,
     ) -> None:
         """Sign the first leaf; raises ConfigurationError if the CA or the client CA can't be used."""
-        self._authority = authority
-        self._hosts = self._service_hosts = hosts
-        self._store = store
-        self._registrations = registrations
+        self._service_hosts = hosts
+        self._custodian = custodian
         self._watch = watch
         self._close = close
         self._client_ca = client_ca
@@ -165,7 +129,7 @@ class SelfSignedCertificates:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="certificates", daemon=True)
         try:
-            self._served = self._sign(self._read_client_ca())
+            self._served = self._sign(authority, self._read_client_ca())
         except CertificateError as error:
             raise ConfigurationError(str(error)) from error
 
@@ -179,6 +143,7 @@ class SelfSignedCertificates:
         self._close()
         self._changed.set()
         self._thread.join()
+        self._custodian.leave()
 
     def context(self) -> ssl.SSLContext:
         """Return the context that new handshakes use."""
@@ -186,9 +151,7 @@ class SelfSignedCertificates:
 
     def not_ready(self) -> list[str]:
         """Return why API servers would refuse what is served: no CA of ours, or one whose time is over."""
-        unregistered = [registration.fault for registration in self._registrations if registration.fault]
-        expires_at = self._served.leaf.certificate.not_valid_after_utc
-        return unregistered + _expired(expires_at, self._clock(), self._fault)
+        return self._custodian.faults() + _expired(self._served.ends_at, self._clock(), self._fault)
 
     def look(self) -> float:
         """Bring everything in line once, and return the seconds after which to look again."""
@@ -203,49 +166,53 @@ class SelfSignedCertificates:
         if faults:
             return self._backoff.after(faults[0])
         self._backoff.reset()
-        return LOOK_SECONDS
+        return self._custodian.look_seconds
 
     def _follow_cluster(self) -> None:
-        # The Secret comes first: two replicas that hold different CAs must not each write their own for ever.
-        self._authority = ensure_authority(self._store, PRODUCT, clock=self._clock, held=self._authority)
-        found = [registration.read() for registration in self._registrations]
-        self._hosts = self._service_hosts.union(*found)
-        self._renew()
-        # One configuration that can't be written doesn't keep the others from getting their CA.
-        failures = [
-            _failure_of(partial(each.publish, self._authority.bundle)) for each in self._registrations
-        ]
-        for failure in filter(None, failures):
-            raise failure
+        for _ in range(_ATTEMPTS):
+            self._custodian.follow(self._served.authority, self._served.ends_at)
+            self._renew()
+            self._custodian.hold(self._served.authority, self._served.ends_at)
+            if self._custodian.publish():
+                return
+        raise ClusterError(
+            f"the webhook configurations were written by others {_ATTEMPTS} times in a row: "
+            "find out who else writes them (kubectl get --show-managed-fields)"
+        )
 
     def _renew(self) -> None:
         served = self._served
+        authority = self._custodian.authority_for(served.authority)
         client_ca_pem = self._read_client_ca()
         # A host that is gone is dropped at the next renewal: a configuration that is deleted and applied again
         # must not find a certificate without its host.
         if (
             served.leaf.is_due(self._clock())
-            or served.authority.certificate != self._authority.certificate
-            or not self._hosts <= served.leaf.hosts
+            or served.authority.certificate != authority.certificate
+            or not self._custodian.hosts <= served.leaf.hosts
             or client_ca_pem != served.client_ca_pem
         ):
-            self._served = self._sign(client_ca_pem)
+            self._served = self._sign(authority, client_ca_pem)
 
-    def _sign(self, client_ca_pem: bytes | None) -> _Served:
-        leaf = sign_leaf(self._authority, self._hosts, self._clock())
+    def _sign(self, authority: Authority, client_ca_pem: bytes | None) -> _Served:
+        leaf = sign_leaf(authority, self._service_hosts | self._custodian.hosts, self._clock())
         context = server_context(leaf.certificate_pem, leaf.key_pem, client_ca_pem=client_ca_pem)
         log.info(
             "certificate signed",
-            extra={"expires": leaf.certificate.not_valid_after_utc.isoformat(), "hosts": sorted(leaf.hosts)},
+            extra={
+                "ca": authority.fingerprint,
+                "expires": leaf.certificate.not_valid_after_utc.isoformat(),
+                "hosts": sorted(leaf.hosts),
+            },
         )
-        return _Served(leaf=leaf, authority=self._authority, client_ca_pem=client_ca_pem, context=context)
+        return _Served(leaf=leaf, authority=authority, client_ca_pem=client_ca_pem, context=context)
 
     def _read_client_ca(self) -> bytes | None:
         return read_file(self._client_ca) if self._client_ca else None
 
     def _tell(self) -> None:
         EXPIRY.labels("ca").set(self._served.authority.certificate.not_valid_after_utc.timestamp())
-        EXPIRY.labels("leaf").set(self._served.leaf.certificate.not_valid_after_utc.timestamp())
+        EXPIRY.labels("leaf").set(self._served.ends_at.timestamp())
 
     def _run(self) -> None:
         with self._watch(self._changed.set):

@@ -6,26 +6,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from certs.bundle import WebhookEntry, bundle_patch, entries_without, url_hosts
+from certs.bundle import Configured, bundle_patch, bundles, entries_without, url_hosts
 from webhook.errors import ClusterError
+from webhook.policy.names import WEBHOOK_NAMES
 
-__all__ = ["WEBHOOK_NAMES", "Configuration", "Registration"]
-
-WEBHOOK_NAMES = frozenset(
-    f"{name}.custom-scheduler.io"
-    for name in (
-        "deny.pods",
-        "deny.workloads",
-        "mutate.namespaces",
-        "mutate.pods",
-        "verify.namespaces",
-        "verify.pods",
-        "warn.pods",
-        "warn.workloads",
-    )
-)
-"""The entries that are ours. Whatever else stands in our configurations was put there by others, with a CA of
-their own, even under our domain."""
+__all__ = ["Configuration", "Registration"]
 
 log = logging.getLogger("custom_scheduler.certificates")
 
@@ -37,11 +22,11 @@ class Configuration(Protocol):
     def label(self) -> str:
         """Its kind and name, for people."""
 
-    def read(self) -> Sequence[WebhookEntry] | None:
-        """Return its entries, or None if there is no such configuration; raises ClusterError."""
+    def read(self) -> Configured | None:
+        """Return it as it is now, or None if there is no such configuration; raises ClusterError."""
 
-    def patch(self, operations: Sequence[Mapping[str, str]]) -> None:
-        """Apply a JSON Patch; raises ClusterError, also where a `test` fails."""
+    def patch(self, operations: Sequence[Mapping[str, str]]) -> bool:
+        """Apply a JSON Patch; False where a `test` failed. Raises ClusterError."""
 
 
 class Registration:
@@ -49,7 +34,8 @@ class Registration:
 
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
-        self._entries: Sequence[WebhookEntry] | None = ()
+        self._configured: Configured | None = None
+        self._is_missing = False
         self.fault = f"caBundle of {configuration.label} not looked at yet"
 
     fault: str
@@ -62,28 +48,38 @@ class Registration:
 
     def read(self) -> frozenset[str]:
         """Look at the configuration, and return the hosts under which its URLs call us; raises ClusterError."""
-        entries = self._configuration.read()
-        if entries is None and self._entries is not None:
+        configured = self._configuration.read()
+        if configured is None and not self._is_missing:
             log.warning(
                 "%s is not in the cluster: nothing calls this webhook through it", self._configuration.label
             )
-        self._entries = entries
-        return url_hosts(entries or (), WEBHOOK_NAMES)
+        self._configured, self._is_missing = configured, configured is None
+        return url_hosts(configured.webhooks, WEBHOOK_NAMES) if configured else frozenset()
 
-    def publish(self, bundle: bytes) -> None:
-        """Give the entries that `read` found this caBundle where they have another; raises ClusterError."""
-        entries = self._entries or ()
-        operations = bundle_patch(bundle, entries, WEBHOOK_NAMES)
-        if not operations:
+    @property
+    def bundles(self) -> list[bytes]:
+        """The caBundle of each of our entries, as `read` found them."""
+        return bundles(self._configured.webhooks, WEBHOOK_NAMES) if self._configured else []
+
+    def publish(self, bundle: bytes) -> bool:
+        """Give the entries that `read` found this caBundle where they have another; raises ClusterError.
+
+        False if others have written the configuration since it was read, and nothing was written.
+        """
+        operations = bundle_patch(bundle, self._configured, WEBHOOK_NAMES) if self._configured else []
+        if self._configured is None or not operations:
             self.fault = ""
-            return
-        names = [name for _, name in entries_without(bundle, entries, WEBHOOK_NAMES)]
+            return True
+        names = [name for _, name in entries_without(bundle, self._configured.webhooks, WEBHOOK_NAMES)]
+        lacking = f"caBundle of {', '.join(names)} in {self._configuration.label} is not our CA"
         try:
-            self._configuration.patch(operations)
+            is_written = self._configuration.patch(operations)
         except ClusterError as error:
-            self.fault = (
-                f"caBundle of {', '.join(names)} in {self._configuration.label} is not our CA: {error}"
-            )
+            self.fault = f"{lacking}: {error}"
             raise
+        if not is_written:
+            self.fault = f"{lacking}: others are writing it too"
+            return False
         self.fault = ""
         log.info("caBundle written into %s", self._configuration.label, extra={"webhooks": names})
+        return True

@@ -1,0 +1,93 @@
+"""How one CA follows another without a refused call: phases that any replica can take further. Pure.
+
+stable     The CA's certificate is in caBundle, and every leaf is signed by it.
+published  Its successor is in caBundle too. Nothing is signed by it until every API server has had the time to
+           learn of it.
+switched   The successor signs. The CA before stays in caBundle until no leaf of it is served.
+
+What keeps every call accepted at every moment is tested in tests/certs/test_rotation.py, and told in
+docs/notes/ca-rotation.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from cryptography import x509
+
+from certs.authority import Authority, create_authority
+from certs.custody import Custody
+from certs.pair import fingerprint_of
+
+__all__ = ["RENEWAL", "begin", "is_due", "next_step"]
+
+RENEWAL = timedelta(days=60)
+"""How long before its end a CA gets a successor."""
+
+
+def is_due(authority: Authority, now: datetime) -> bool:
+    """Tell whether the CA is to be followed by another."""
+    return now >= authority.certificate.not_valid_after_utc - RENEWAL
+
+
+def begin(custody: Custody, name: str, now: datetime) -> Custody:
+    """Return the phase `published`: a new CA beside the one that signs; `name` is the product it signs for."""
+    successor = create_authority(name, now)
+    trusted = (*_in_date(custody.authority, now), successor.certificate)
+    return Custody(
+        authority=replace(custody.authority, trusted=trusted), phase="published", successor=successor
+    )
+
+
+def next_step(
+    custody: Custody,
+    *,
+    name: str,
+    now: datetime,
+    is_settled: Callable[[str], bool],
+    served: Callable[[], Collection[str]] | None,
+) -> Custody | None:
+    """Return what is to come after `custody`, or None while it is to stay.
+
+    `is_settled` tells whether every API server has had the time to learn of the CA with this fingerprint.
+    `served` gives the fingerprints of the CAs that replicas serve leaves of; it is asked only where the answer
+    counts, so always after the Secret was read. None: nobody can say, so each may be served.
+    """
+    if custody.phase == "published":
+        return _after_published(custody, name, now, is_settled)
+    kept = _in_date(custody.authority, now)
+    if custody.phase == "switched" and served is not None and len(kept) > 1:
+        still_served = served()
+        kept = (kept[0], *(each for each in kept[1:] if fingerprint_of(each) in still_served))
+    if kept != custody.authority.trusted or (custody.phase == "switched" and len(kept) == 1):
+        return Custody(
+            authority=replace(custody.authority, trusted=kept),
+            phase="stable" if len(kept) == 1 else custody.phase,
+        )
+    return begin(custody, name, now) if custody.phase == "stable" and is_due(custody.authority, now) else None
+
+
+def _after_published(
+    custody: Custody, name: str, now: datetime, is_settled: Callable[[str], bool]
+) -> Custody | None:
+    signer, successor = custody.authority, custody.successor
+    if successor is None or successor.certificate.not_valid_after_utc <= now:
+        return begin(custody, name, now)
+    if custody.usable_successor(now) is None:  # not yet valid: a clock is wrong, and time will tell
+        return None
+    # Once the signer's time is over, no leaf of it is accepted: there is nothing left to wait for.
+    if not is_settled(successor.fingerprint) and signer.certificate.not_valid_after_utc > now:
+        return None
+    before = _unexpired((each for each in signer.trusted if each != successor.certificate), now)
+    return Custody(authority=replace(successor, trusted=(successor.certificate, *before)), phase="switched")
+
+
+def _in_date(authority: Authority, now: datetime) -> tuple[x509.Certificate, ...]:
+    """Return what has to be trusted: the signer, and of the others those that have not expired."""
+    return (authority.certificate, *_unexpired(authority.trusted[1:], now))
+
+
+def _unexpired(certificates: Iterable[x509.Certificate], now: datetime) -> list[x509.Certificate]:
+    return [each for each in certificates if each.not_valid_after_utc > now]

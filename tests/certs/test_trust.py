@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from certs.authority import create_authority
+from certs.trust import Trust
+
+NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+A, B = (create_authority("custom-scheduler", NOW) for _ in range(2))
+BOTH = A.bundle + B.bundle
+
+
+class Boot:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def trust() -> tuple[Trust, Boot]:
+    boot = Boot()
+    return Trust(settle_seconds=60, clock=boot), boot
+
+
+def test_nothing_is_trusted_before_the_first_look() -> None:
+    seen, _ = trust()
+
+    assert not seen.is_carried(A.fingerprint)
+    assert not seen.is_settled(A.fingerprint)
+
+
+def test_a_ca_settles_a_minute_after_it_was_first_seen() -> None:
+    seen, boot = trust()
+    seen.saw([A.bundle])
+    boot.seconds = 59.9
+    early = seen.is_settled(A.fingerprint)
+    boot.seconds = 60
+
+    assert seen.is_carried(A.fingerprint)
+    assert not early
+    assert seen.is_settled(A.fingerprint)
+
+
+def test_looking_again_does_not_begin_the_minute_anew() -> None:
+    seen, boot = trust()
+    seen.saw([A.bundle])
+    boot.seconds = 30
+    seen.saw([BOTH])
+    boot.seconds = 60
+
+    assert seen.is_settled(A.fingerprint)
+    assert not seen.is_settled(B.fingerprint)
+
+
+def test_a_ca_that_was_gone_meanwhile_begins_anew() -> None:
+    seen, boot = trust()
+    seen.saw([BOTH])
+    boot.seconds = 50
+    seen.saw([A.bundle])
+    seen.saw([BOTH])
+    boot.seconds = 100
+
+    assert not seen.is_settled(B.fingerprint)
+
+
+def test_a_ca_counts_only_where_every_entry_carries_it() -> None:
+    seen, _ = trust()
+
+    seen.saw([BOTH, A.bundle])
+
+    assert seen.is_carried(A.fingerprint)
+    assert not seen.is_carried(B.fingerprint)
+
+
+def test_garbage_carries_nothing() -> None:
+    seen, _ = trust()
+
+    seen.saw([A.bundle, b"garbage"])
+
+    assert not seen.is_carried(A.fingerprint)
+
+
+def test_without_an_entry_nobody_calls_and_all_is_settled() -> None:
+    seen, _ = trust()
+
+    seen.saw([])
+
+    assert seen.is_settled(A.fingerprint)

@@ -1,0 +1,403 @@
+"""The CA at a start, and what one replica makes of Secret, caBundle and Leases."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+import pytest
+
+from certs.authority import AUTHORITY_LIFETIME, Authority, create_authority
+from certs.clock import utc_now
+from certs.custody import Custody, parse_custody
+from certs.rotation import begin
+from certs.store import SecretStore
+from tests.certs.memory_store import MemoryStore
+from tests.server.cluster import MemoryConfiguration, MemoryLeases
+from webhook.errors import ApiError, ConfigurationError, Unreachable
+from webhook.server.custodian import LOOK_SECONDS, Custodian, obtain_custody
+from webhook.server.registration import Registration
+
+SETTLE = timedelta(seconds=60)
+
+
+# --- the CA before the fork
+
+
+class Patience:
+    """Time that passes only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def obtain(store: SecretStore, patience: Patience) -> Custody:
+    return obtain_custody(store, monotonic=patience, sleep=patience.sleep)
+
+
+def test_the_authority_is_made_where_there_was_none() -> None:
+    store = MemoryStore()
+
+    custody = obtain(store, Patience())
+
+    assert store.secret is not None
+    assert store.secret.data == custody.data
+
+
+def test_an_api_server_that_comes_up_in_time_is_waited_for() -> None:
+    store, patience = MemoryStore(), Patience()
+    store.refusal = Unreachable("refused")
+
+    class Comes(Patience):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            if self.now > 20:
+                store.refusal = None
+
+    patience = Comes()
+    obtain(store, patience)
+
+    assert 20 < patience.now < 30
+
+
+def test_an_api_server_that_stays_away_is_given_up_after_half_a_minute() -> None:
+    store, patience = MemoryStore(), Patience()
+    store.refusal = Unreachable("API server 127.0.0.1:6443: connection refused")
+
+    with pytest.raises(ConfigurationError) as error:
+        obtain(store, patience)
+
+    assert str(error.value) == (
+        "no certificate authority after 30 s: API server 127.0.0.1:6443: connection refused; "
+        "to serve without a cluster, give --tls-cert and --tls-key"
+    )
+    assert 30 <= patience.now < 35
+
+
+def test_a_person_who_waits_is_told_why_and_once(caplog: pytest.LogCaptureFixture) -> None:
+    store = MemoryStore()
+    store.refusal = ApiError("forbidden: grant it", status=403)
+
+    with caplog.at_level(logging.WARNING), pytest.raises(ConfigurationError):
+        obtain(store, Patience())
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "waiting for the certificate authority: forbidden: grant it"
+    ]
+
+
+def test_a_ca_that_has_expired_gives_way_to_its_successor_at_once() -> None:
+    now = utc_now()
+    expired = Custody(authority=create_authority("custom-scheduler", now - AUTHORITY_LIFETIME))
+    under_way = begin(expired, "custom-scheduler", now - timedelta(days=1))
+    store = MemoryStore(under_way.data)
+
+    custody = obtain(store, Patience())
+
+    assert under_way.successor is not None
+    assert custody.authority.certificate == under_way.successor.certificate
+
+
+# --- one replica
+
+
+class World:
+    """A Secret, a configuration and Leases that several replicas share, and the clocks."""
+
+    def __init__(self) -> None:
+        self.now = self.machine = utc_now()
+        self.boot = 0.0
+        self.custody = Custody(authority=create_authority("custom-scheduler", self.now))
+        self.store = MemoryStore(self.custody.data)
+        self.configuration = MemoryConfiguration("deny.pods.custom-scheduler.io")
+        self.leases = MemoryLeases()
+
+    def replica(self, name: str = "webhook-1") -> Replica:
+        return Replica(self, name)
+
+    def pass_(self, time: timedelta) -> None:
+        self.now += time
+        self.machine += time
+        self.boot += time.total_seconds()
+
+    @property
+    def secret(self) -> Custody:
+        assert self.store.secret is not None
+        return parse_custody(self.store.secret.data, source="the CA's Secret")
+
+    def begin(self) -> Authority:
+        """Publish a successor in the Secret and return it."""
+        under_way = begin(self.secret, "custom-scheduler", self.now)
+        self.store.put(under_way.data)
+        assert under_way.successor is not None
+        return under_way.successor
+
+
+class Replica:
+    """One replica: the CA that it serves, and its custodian."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.world = world
+        custody = world.secret
+        self.serving = custody.authority
+        self.ends_at = world.now + timedelta(days=7)
+        self.custodian = Custodian(
+            custody,
+            replica=name,
+            store=world.store,
+            registrations=[Registration(world.configuration)],
+            leases=world.leases,
+            settle_seconds=SETTLE.total_seconds(),
+            clock=lambda: world.now,
+            machine_clock=lambda: world.machine,
+            boot_clock=lambda: world.boot,
+        )
+
+    def look(self) -> None:
+        self.custodian.follow(self.serving, self.ends_at)
+        self.serving = self.custodian.authority_for(self.serving)
+        self.custodian.hold(self.serving, self.ends_at)
+        assert self.custodian.publish()
+
+
+def test_a_replica_tells_the_others_what_it_serves_before_it_is_counted_on() -> None:
+    world = World()
+    told: list[str] = []
+    world.configuration.before_patch = lambda: told.extend(
+        lease.fingerprint for lease in world.leases.live(world.now)
+    )
+
+    world.replica().look()
+
+    assert told == [world.custody.authority.fingerprint]
+
+
+def test_a_replica_that_can_not_tell_is_not_counted_on() -> None:
+    world = World()
+    replica = world.replica()
+    world.leases.refusal = ApiError("forbidden", status=403)
+
+    with pytest.raises(ApiError):
+        replica.look()
+
+    assert replica.custodian.faults() != []
+    assert world.configuration.writes == 0
+
+
+def test_a_lease_is_renewed_each_half_minute_and_not_at_each_look() -> None:
+    world = World()
+    replica = world.replica()
+
+    for _ in range(10):
+        replica.look()
+    world.pass_(timedelta(seconds=30))
+    replica.look()
+
+    assert world.leases.writes == 2
+
+
+def test_a_replica_that_leaves_takes_its_word_back() -> None:
+    world = World()
+    replica = world.replica()
+    replica.look()
+
+    replica.custodian.leave()
+
+    assert world.leases.live(world.now) == []
+
+
+def test_a_rotation_goes_through_its_phases_by_itself() -> None:
+    world = World()
+    replica = world.replica()
+    old = replica.serving
+    replica.look()
+    new = world.begin()
+
+    replica.look()  # publishes
+    replica.look()  # sees it published
+    world.pass_(SETTLE - timedelta(seconds=1))
+    replica.look()
+    early = replica.serving.certificate, world.secret.phase
+    world.pass_(timedelta(seconds=1))
+    replica.look()
+    switched = replica.serving.certificate, world.secret.phase
+    replica.look()
+
+    assert early == (old.certificate, "published")
+    assert switched == (new.certificate, "switched")
+    assert world.secret.phase == "stable"
+    assert world.secret.authority.trusted == (new.certificate,)
+
+
+def test_the_old_ca_stays_while_another_replica_serves_it() -> None:
+    world = World()
+    first, second = world.replica("webhook-1"), world.replica("webhook-2")
+    first.look()
+    second.look()
+    world.begin()
+    first.look()
+    first.look()
+    world.pass_(SETTLE)
+
+    for _ in range(5):
+        first.look()
+    waiting = world.secret.phase
+    second.look()
+    still_waiting = world.secret.phase
+    world.pass_(SETTLE)
+    second.look()
+    first.look()
+
+    # second saw the new CA in caBundle only then, and gives the API servers their time.
+    assert (waiting, still_waiting) == ("switched", "switched")
+    assert world.secret.phase == "stable"
+    assert second.serving.certificate == first.serving.certificate
+
+
+def test_the_lease_of_a_replica_that_died_counts_until_its_certificate_has_ended() -> None:
+    world = World()
+    first, dead = world.replica("webhook-1"), world.replica("webhook-2")
+    first.look()
+    dead.look()
+    world.begin()
+    first.look()
+    first.look()
+    world.pass_(SETTLE)
+    first.look()
+
+    world.pass_(dead.ends_at - world.now - timedelta(seconds=1))
+    first.look()
+    waiting = world.secret.phase
+    world.pass_(timedelta(seconds=1))
+    first.look()
+
+    assert waiting == "switched"
+    assert world.secret.phase == "stable"
+
+
+def test_a_replica_that_joins_in_each_phase_serves_what_signs() -> None:
+    world = World()
+    first = world.replica("webhook-1")
+    old = first.serving
+    first.look()
+    new = world.begin()
+    first.look()
+
+    joined_published = world.replica("webhook-2")
+    joined_published.look()
+    first.look()
+    world.pass_(SETTLE)
+    first.look()
+    joined_switched = world.replica("webhook-3")
+    joined_switched.look()
+
+    assert joined_published.serving.certificate == old.certificate
+    assert joined_switched.serving.certificate == new.certificate
+    assert world.secret.phase == "switched"
+
+
+def test_a_bundle_wiped_while_a_ca_settles_begins_its_time_anew() -> None:
+    world = World()
+    replica = world.replica()
+    replica.look()
+    world.begin()
+    replica.look()
+    replica.look()
+    world.pass_(SETTLE - timedelta(seconds=1))
+    world.configuration.wipe()
+    replica.look()
+    world.pass_(timedelta(seconds=1))
+
+    replica.look()
+
+    assert world.secret.phase == "published"
+
+
+def test_where_nothing_is_registered_nothing_is_waited_for() -> None:
+    world = World()
+    world.configuration.webhooks = None
+    replica = world.replica()
+    new = world.begin()
+
+    replica.look()
+    replica.look()
+
+    assert replica.serving.certificate == new.certificate
+    assert world.secret.phase == "stable"
+
+
+def test_an_older_state_put_back_into_the_secret_makes_nobody_serve_an_untrusted_ca() -> None:
+    world = World()
+    replica = world.replica()
+    replica.look()
+    world.begin()
+    older = world.secret
+    for _ in range(4):
+        replica.look()
+        world.pass_(SETTLE)
+    assert world.secret.phase == "stable"
+    new = replica.serving
+
+    world.store.put(older.data)
+    replica.look()
+
+    # The API servers still trust the new one alone.
+    assert replica.serving.certificate == new.certificate
+    assert set(world.secret.authority.trusted) >= {new.certificate}
+
+
+def test_a_machine_whose_clock_is_ahead_replaces_nothing() -> None:
+    world = World()
+    replica = world.replica()
+    replica.look()
+    world.machine += AUTHORITY_LIFETIME * 2
+
+    replica.look()
+
+    assert world.store.writes == 0
+    assert replica.serving.certificate == world.custody.authority.certificate
+
+
+def test_an_api_server_whose_clock_is_ahead_replaces_nothing() -> None:
+    world = World()
+    replica = world.replica()
+    replica.look()
+    world.now += AUTHORITY_LIFETIME * 2
+
+    replica.look()
+
+    assert world.store.writes == 0
+
+
+def test_looks_are_close_together_while_a_rotation_is_under_way() -> None:
+    world = World()
+    replica = world.replica()
+    replica.look()
+    calm = replica.custodian.look_seconds
+    world.begin()
+
+    replica.look()
+
+    assert calm == LOOK_SECONDS
+    assert replica.custodian.look_seconds == 15
+
+
+def test_a_configuration_that_others_write_meanwhile_is_looked_at_again() -> None:
+    world = World()
+    replica = world.replica()
+
+    def edit() -> None:
+        assert world.configuration.webhooks is not None
+        world.configuration.webhooks[0]["timeoutSeconds"] = 3
+
+    world.configuration.before_patch = edit
+    replica.custodian.follow(replica.serving, replica.ends_at)
+
+    assert not replica.custodian.publish()
+    assert world.configuration.bundles() == [b""]

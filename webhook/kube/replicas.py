@@ -1,0 +1,149 @@
+"""A Lease for each replica of the webhook, which tells the others the CA whose certificate it serves."""
+
+from __future__ import annotations
+
+import math
+import re
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from webhook.errors import ApiError, ClusterError
+from webhook.kube.meta import ObjectMeta, micro_time
+from webhook.kube.transport import KubeClient
+
+__all__ = ["CA_ANNOTATION", "LEASE_PREFIX", "ReplicaLease", "ReplicaLeases", "replica_name"]
+
+LEASE_PREFIX = "custom-scheduler-replica-"
+CA_ANNOTATION = "custom-scheduler.io/ca"
+"""The SHA-256 of the CA's certificate, in hexadecimal."""
+
+_NOT_FOUND = 404
+# With room for the number of a worker.
+_NAME_LENGTH = 240
+_DELETE_SECONDS = 2.0
+
+
+def replica_name(host: str) -> str:
+    """Return the name under which the replica on this host has its Lease: the host's, as a Lease can be called.
+
+    RFC 1123 subdomains: k8s.io/apimachinery pkg/util/validation IsDNS1123Subdomain.
+    """
+    fit = re.sub(r"[^a-z0-9.-]", "-", host.lower())[: _NAME_LENGTH - len(LEASE_PREFIX)]
+    return ".".join(part.strip("-") for part in fit.split(".") if part.strip("-"))
+
+
+class ReplicaLease(msgspec.Struct, frozen=True, kw_only=True):
+    """What one replica told: it serves a certificate of this CA that ends then, unless it tells another."""
+
+    replica: str
+    fingerprint: str
+    renewed_at: datetime | None
+    ends_at: datetime | None
+
+    def is_live(self, now: datetime) -> bool:
+        """Tell whether the certificate may still be served; a Lease that doesn't say how long never ends."""
+        return self.ends_at is None or now < self.ends_at
+
+
+class ReplicaLeases:
+    """The Leases of all replicas in a namespace. All methods raise ClusterError but `release`."""
+
+    def __init__(self, client: KubeClient, *, namespace: str) -> None:
+        self._client = client
+        # What ends the waits of the others must not keep a Lease from being released.
+        self._releasing_client = client.apart()
+        self._namespace = namespace
+        self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+
+    def hold(self, replica: str, fingerprint: str, *, now: datetime, ends_at: datetime) -> None:
+        """Tell that `replica` serves a certificate of the CA `fingerprint` until `ends_at`."""
+        lease = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {
+                "name": LEASE_PREFIX + replica,
+                "namespace": self._namespace,
+                "annotations": {CA_ANNOTATION: fingerprint},
+            },
+            "spec": {
+                "holderIdentity": replica,
+                "renewTime": micro_time(now.timestamp()),
+                "leaseDurationSeconds": max(1, math.ceil((ends_at - now).total_seconds())),
+            },
+        }
+        body = msgspec.json.encode(lease)
+        try:
+            self._client.request(
+                "PATCH",
+                f"{self._path}/{LEASE_PREFIX}{replica}",
+                body=body,
+                content_type="application/merge-patch+json",
+            )
+        except ApiError as error:
+            if error.status != _NOT_FOUND:
+                raise
+            self._client.request("POST", self._path, body=body)
+
+    def told(self) -> list[ReplicaLease]:
+        """Return what the replicas have told, ended or not."""
+        found: list[ReplicaLease] = []
+        for page in self._client.pages(self._path):
+            leases = msgspec.json.decode(page, type=_List).items or ()
+            found += [told for lease in leases if (told := _told(lease))]
+        return found
+
+    def live(self, now: datetime) -> list[ReplicaLease]:
+        """Return what has not ended, after deleting what has: replicas that were killed don't come back for it."""
+        told = self.told()
+        for each in told:
+            if not each.is_live(now):
+                self._delete(self._client, each.replica)
+        return [each for each in told if each.is_live(now)]
+
+    def release(self, replica: str) -> None:
+        """Delete the Lease of a replica that serves no more; without an answer it ends by itself."""
+        with suppress(ClusterError):
+            self._delete(self._releasing_client, replica)
+        self._releasing_client.close()
+
+    def _delete(self, client: KubeClient, replica: str) -> None:
+        try:
+            client.request("DELETE", f"{self._path}/{LEASE_PREFIX}{replica}", timeout=_DELETE_SECONDS)
+        except ApiError as error:
+            if error.status != _NOT_FOUND:
+                raise
+
+
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    renew_time: str | None = None
+    lease_duration_seconds: int | None = None
+
+
+class _Lease(msgspec.Struct):
+    metadata: ObjectMeta
+    spec: _Spec = _Spec()
+
+
+class _List(msgspec.Struct):
+    items: list[_Lease] | None = None
+
+
+def _told(lease: _Lease) -> ReplicaLease | None:
+    fingerprint = (lease.metadata.annotations or {}).get(CA_ANNOTATION)
+    if not lease.metadata.name.startswith(LEASE_PREFIX) or not fingerprint:
+        return None
+    renewed_at = ends_at = None
+    if lease.spec.renew_time and lease.spec.lease_duration_seconds:
+        try:
+            renewed_at = datetime.fromisoformat(lease.spec.renew_time).astimezone(UTC)
+            ends_at = renewed_at + timedelta(seconds=lease.spec.lease_duration_seconds)
+        except (ValueError, OverflowError):
+            renewed_at = ends_at = None
+    return ReplicaLease(
+        replica=lease.metadata.name.removeprefix(LEASE_PREFIX),
+        fingerprint=fingerprint,
+        renewed_at=renewed_at,
+        ends_at=ends_at,
+    )

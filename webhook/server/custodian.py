@@ -1,0 +1,198 @@
+"""The CA in the cluster: the Secret that holds it, the caBundles that carry it, the Leases of those who serve it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Protocol
+
+from certs.authority import Authority
+from certs.clock import Clock, utc_now
+from certs.custody import Custody
+from certs.errors import CertificateError
+from certs.rotation import next_step
+from certs.store import SecretStore, ensure_custody
+from certs.trust import Trust
+from webhook.errors import ClusterError, ConfigurationError
+from webhook.kube.backoff import Backoff
+from webhook.kube.clock import boot_time
+from webhook.kube.replicas import ReplicaLease
+from webhook.server.registration import Registration
+
+__all__ = ["LOOK_SECONDS", "PRODUCT", "Custodian", "Leases", "obtain_custody"]
+
+PRODUCT = "custom-scheduler"
+
+OBTAIN_SECONDS = 30.0
+"""How long a start waits for the CA's Secret."""
+
+LOOK_SECONDS = 60.0
+"""How often the Secret and the clock are looked at when nothing has told of a change."""
+
+HOLD_SECONDS = 30.0
+"""How old a replica's Lease may become before a look renews it."""
+
+log = logging.getLogger("custom_scheduler.certificates")
+
+
+class Leases(Protocol):
+    """Where each replica tells the others the CA whose certificate it serves."""
+
+    def hold(self, replica: str, fingerprint: str, *, now: datetime, ends_at: datetime) -> None:
+        """Tell that `replica` serves a certificate of this CA until `ends_at`; raises ClusterError."""
+
+    def live(self, now: datetime) -> Sequence[ReplicaLease]:
+        """Return what replicas told that may still be true; raises ClusterError."""
+
+    def release(self, replica: str) -> None:
+        """Take back what `replica` told."""
+
+
+def obtain_custody(
+    store: SecretStore,
+    *,
+    clock: Clock = utc_now,
+    monotonic: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+) -> Custody:
+    """Return what the Secret holds, after making a CA where there was none; for a start, before any fork.
+
+    Tries again for 30 s while the API server can't be reached or refuses, then raises ConfigurationError.
+    """
+    deadline = monotonic() + OBTAIN_SECONDS
+    backoff = Backoff(first=0.25, longest=2.0)
+    told = ""
+    while True:
+        # A CA whose time is over gives way to its successor, if it has one; the rest is for those who know more.
+        step = partial(next_step, name=PRODUCT, now=clock(), is_settled=lambda _: False, served=None)
+        try:
+            return ensure_custody(store, PRODUCT, clock=clock, step=step)
+        except (ClusterError, CertificateError) as error:
+            if monotonic() >= deadline:
+                raise ConfigurationError(
+                    f"no certificate authority after {OBTAIN_SECONDS:g} s: {error}; "
+                    "to serve without a cluster, give --tls-cert and --tls-key"
+                ) from error
+            if str(error) != told:
+                told = str(error)
+                log.warning("waiting for the certificate authority: %s", told)
+            sleep(backoff.after(error))
+
+
+class Custodian:
+    """Follows the CA of the Secret on behalf of one replica, and takes a rotation further where it can.
+
+    The order of a look matters, and is: `follow`, then the caller serves a leaf of `authority_for`, then `publish`.
+    docs/notes/ca-rotation.md says why. `clock` is the API server's, by which certificates are judged;
+    `machine_clock` is this machine's: what can cut others off happens only when it is time by both.
+    """
+
+    def __init__(
+        self,
+        custody: Custody,
+        *,
+        replica: str,
+        store: SecretStore,
+        registrations: Sequence[Registration],
+        leases: Leases,
+        settle_seconds: float,
+        clock: Clock = utc_now,
+        machine_clock: Clock = utc_now,
+        boot_clock: Callable[[], float] = boot_time,
+    ) -> None:
+        self.hosts: frozenset[str] = frozenset()
+        self._custody = custody
+        self._replica = replica
+        self._store = store
+        self._registrations = registrations
+        self._leases = leases
+        self._settle_seconds = settle_seconds
+        self._clock = clock
+        self._machine_clock = machine_clock
+        self._boot_clock = boot_clock
+        self._trust = Trust(settle_seconds=settle_seconds, clock=boot_clock)
+        self._told: tuple[str, datetime] | None = None
+        self._told_at = 0.0
+
+    hosts: frozenset[str]
+    """The hosts under which the URLs of our entries called us when they were last read."""
+
+    @property
+    def look_seconds(self) -> float:
+        """After which time to look again, where nothing tells of a change before."""
+        if self._custody.phase == "stable":
+            return LOOK_SECONDS
+        return min(LOOK_SECONDS, self._settle_seconds / 4)
+
+    def faults(self) -> list[str]:
+        """Return why calls through our configurations would fail."""
+        return [each.fault for each in self._registrations if each.fault]
+
+    def follow(self, serving: Authority, ends_at: datetime) -> None:
+        """Bring this replica's knowledge in line with the cluster; raises ClusterError and CertificateError.
+
+        `serving` is the CA whose leaf is served, until `ends_at`.
+        """
+        # Told before the Secret is read: who drops a CA reads the Leases after the Secret that lets him drop it.
+        self.hold(serving, ends_at)
+        # Read before the Secret: a bundle is written only over what is older than the Secret it comes from.
+        self.hosts = frozenset().union(*[each.read() for each in self._registrations])
+        self._trust.saw([bundle for each in self._registrations for bundle in each.bundles])
+        self._custody = ensure_custody(
+            self._store, PRODUCT, clock=self._earliest, held=self._custody, step=self._step
+        )
+
+    def authority_for(self, serving: Authority) -> Authority:
+        """Return the CA to serve a leaf of: that of the Secret, once the API servers have had time to learn of it."""
+        signer = self._custody.authority
+        if (
+            serving.certificate in signer.trusted
+            and self._trust.is_carried(serving.fingerprint)
+            and not self._trust.is_settled(signer.fingerprint)
+            and serving.certificate.not_valid_after_utc > self._clock()
+        ):
+            return serving
+        return signer
+
+    def hold(self, serving: Authority, ends_at: datetime) -> None:
+        """Tell the others what is served, where that is news or was told long ago; raises ClusterError."""
+        told, now = (serving.fingerprint, ends_at), self._boot_clock()
+        if told != self._told or now - self._told_at >= HOLD_SECONDS:
+            self._leases.hold(self._replica, serving.fingerprint, now=self._clock(), ends_at=ends_at)
+            self._told, self._told_at = told, now
+
+    def publish(self) -> bool:
+        """Put the Secret's CAs into caBundle; raises ClusterError.
+
+        False if others wrote a configuration since it was read: then everything has to be looked at anew.
+        """
+        done, failure = True, None
+        for each in self._registrations:
+            # One configuration that can't be written doesn't keep the others from getting their CA.
+            try:
+                done &= each.publish(self._custody.authority.bundle)
+            except ClusterError as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
+        return done
+
+    def leave(self) -> None:
+        """Tell the others that this replica serves nothing any more."""
+        if self._told is not None:
+            self._leases.release(self._replica)
+
+    def _step(self, custody: Custody) -> Custody | None:
+        return next_step(
+            custody,
+            name=PRODUCT,
+            now=self._earliest(),
+            is_settled=self._trust.is_settled,
+            served=lambda: {lease.fingerprint for lease in self._leases.live(self._earliest())},
+        )
+
+    def _earliest(self) -> datetime:
+        return min(self._clock(), self._machine_clock())
