@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from webhook.errors import PolicyError
 from webhook.policy.model import Policy
 from webhook.policy.pattern import Pattern
@@ -10,25 +12,34 @@ __all__ = ["refuse_what_cel_cannot_take", "whole"]
 
 # A JSON patch made by CEL carries numbers as float64: k8s.io/apiserver pkg/cel/mutation/dynamic ConvertToNative.
 _EXACT_IN_A_FLOAT = 2**53
+# An escape, or a quotation, in which there are none.
+_ESCAPE = re.compile(r"\\Q.*?(?:\\E|$)|\\(?P<escaped>.)", re.DOTALL)
 
 
 def refuse_what_cel_cannot_take(policy: Policy) -> None:
     """Raise PolicyError, with the path in the policy, where an exported policy would not mean the same."""
     for index, rule in enumerate(policy.required_labels):
-        if rule.pattern:
-            try:
-                Pattern(whole(rule.pattern))
-            except ValueError:
-                raise PolicyError(
-                    f"spec.requiredLabels[{index}].pattern: CEL needs it whole in parentheses, which the open \\Q of "
-                    f"{rule.pattern.text} would quote; close it with \\E"
-                ) from None
-    for index, toleration in enumerate(policy.placement.tolerations):
-        if abs(toleration.toleration_seconds or 0) > _EXACT_IN_A_FLOAT:
+        if rule.pattern and (fault := _fault(rule.pattern)):
             raise PolicyError(
-                f"spec.placement.tolerations[{index}].tolerationSeconds: CEL carries numbers up to {_EXACT_IN_A_FLOAT} "
-                f"exactly, not {toleration.toleration_seconds}; leave it out to tolerate the taint for ever"
+                f"spec.requiredLabels[{index}].pattern is {rule.pattern.text}; for CEL, {fault}"
             )
+    for index, toleration in enumerate(policy.placement.tolerations):
+        seconds = toleration.toleration_seconds or 0
+        if abs(seconds) > _EXACT_IN_A_FLOAT:
+            raise PolicyError(
+                f"spec.placement.tolerations[{index}].tolerationSeconds is {seconds}; CEL's patches carry integers up to "
+                f"{_EXACT_IN_A_FLOAT}: leave it out to tolerate the taint for ever"
+            )
+
+
+def _fault(pattern: Pattern) -> str | None:
+    if any(escape["escaped"] == "C" for escape in _ESCAPE.finditer(pattern.text)):
+        return "write a dot in place of \\C, which Go's RE2 doesn't know"
+    try:
+        Pattern(whole(pattern))
+    except ValueError:
+        return "close its \\Q with \\E: it stands in parentheses there"
+    return None
 
 
 def whole(pattern: Pattern) -> str:
