@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from webhook.scheduling.messages import event_note, fit_error_message, scheduled_message
+from webhook.scheduling.messages import fit_error_message, scheduled_message
 from webhook.scheduling.outcome import FitError
 from webhook.scheduling.testing import make_cache, make_framework, make_node, make_pod
 
@@ -85,9 +85,3 @@ def test_a_cluster_without_nodes_says_so() -> None:
 
 def test_the_note_about_a_bound_pod_names_pod_and_node() -> None:
     assert scheduled_message(make_pod("web-0"), "n1") == "Successfully assigned default/web-0 to n1"
-
-
-def test_a_note_that_is_too_long_for_an_event_is_cut_and_marked() -> None:
-    assert event_note("x" * 1024) == "x" * 1024
-    assert event_note("x" * 1025) == "x" * 1020 + " ..."
-    assert len(event_note("é" * 1000).encode()) <= 1024

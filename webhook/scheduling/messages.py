@@ -9,13 +9,9 @@ from collections.abc import Mapping
 
 from webhook.scheduling.objects import Pod
 
-__all__ = ["NO_NODES", "event_note", "fit_error_message", "scheduled_message"]
+__all__ = ["NO_NODES", "fit_error_message", "scheduled_message"]
 
 NO_NODES = "no nodes available to schedule pods"
-
-# The events API's limit for a note, in bytes, and the mark that kube-scheduler leaves at a cut.
-_NOTE_LIMIT = 1024
-_CUT = " ..."
 
 
 def fit_error_message(
@@ -40,11 +36,3 @@ def fit_error_message(
 def scheduled_message(pod: Pod, node_name: str) -> str:
     """The note of the event about a pod that was bound."""
     return f"Successfully assigned {pod.metadata.namespace}/{pod.metadata.name} to {node_name}"
-
-
-def event_note(message: str) -> str:
-    """The message cut to what an event may hold."""
-    encoded = message.encode()
-    if len(encoded) <= _NOTE_LIMIT:
-        return message
-    return encoded[: _NOTE_LIMIT - len(_CUT)].decode(errors="ignore") + _CUT
