@@ -15,7 +15,7 @@ __all__ = ["Terminal"]
 
 
 class Terminal:
-    """Prints to standard output; colour only where that is a terminal."""
+    """Prints to standard output; color only where that is a terminal."""
 
     def __init__(self) -> None:
         self._console = Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False)

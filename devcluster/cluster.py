@@ -99,7 +99,7 @@ class DevCluster:
     def kubectl(
         self,
         *args: str | Path,
-        input: str | None = None,  # noqa: A002  as subprocess.run calls it
+        input: str | None = None,  # noqa: A002 (as subprocess.run calls it)
         check: bool = True,
         timeout: float | None = 60,
     ) -> subprocess.CompletedProcess[str]:

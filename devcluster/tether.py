@@ -34,7 +34,7 @@ def _main(parent: int, signum: int, command: list[str]) -> None:
     # Python ignores these, and a program inherits that.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-    os.execvp(command[0], command)  # noqa: S606  no shell is the point
+    os.execvp(command[0], command)  # noqa: S606 (no shell is the point)
 
 
 if __name__ == "__main__":

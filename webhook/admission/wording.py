@@ -9,7 +9,7 @@ from webhook.policy import wording
 
 __all__ = ["manifest", "shown"]
 
-_SHOWN_LENGTH = 63  # a label's longest value; what is longer is no value and only has to be recognised
+_SHOWN_LENGTH = 63  # a label's longest value; what is longer is no value and only has to be recognized
 
 
 def shown(value: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Mapping
@@ -21,8 +20,6 @@ from webhook.scheduling.framework import Framework
 from webhook.scheduling.objects import Node, Pod
 
 __all__ = ["BinderService"]
-
-log = logging.getLogger("custom_scheduler.binder")
 
 LEASE = "custom-scheduler"
 # Pods that have ended hold nothing; the API server keeps them for days.

@@ -11,7 +11,7 @@ from webhook.policy.parse import parse_policy, read_policy
 
 __all__ = ["PolicySource"]
 
-_log = logging.getLogger("custom_scheduler.policy")
+log = logging.getLogger("custom_scheduler.policy")
 
 
 class PolicySource:
@@ -65,13 +65,13 @@ class PolicySource:
         changed = policy != self.current
         self.current = policy
         if changed or mended:
-            _log.info("policy %s is in force", policy.name, extra={"generation": policy.generation})
+            log.info("policy %s is in force", policy.name, extra={"generation": policy.generation})
         return changed
 
     def _refuse(self, problem: str) -> None:
         self.refused += 1
         self.problem = problem
-        _log.error("%s; the last good policy stays", problem, extra={"generation": self.current.generation})
+        log.error("%s; the last good policy stays", problem, extra={"generation": self.current.generation})
 
     def _parse(self, content: bytes) -> Policy:
         return parse_policy(content, source=str(self.path), own_namespace=self._own_namespace)

@@ -41,7 +41,7 @@ _CODES: Mapping[str, frozenset[Code]] = {
     "bind": _GO_OR_NOT | {Code.SKIP},
 }
 
-_log = logging.getLogger("custom_scheduler.scheduling")
+log = logging.getLogger("custom_scheduler.scheduling")
 
 
 class PluginError(Exception):
@@ -57,7 +57,7 @@ def ask(plugin: str, point: str, method: Callable[Args, T], *args: Args.args, **
     try:
         return method(*args, **kwargs)
     except Exception as error:  # plugins are other people's code
-        _log.exception("plugin %s raised in %s", plugin, point)
+        log.exception("plugin %s raised in %s", plugin, point)
         raise PluginError(plugin, point, f"{type(error).__name__}: {error}") from error
 
 
@@ -128,7 +128,7 @@ def checked_key(plugin: str, answer: object) -> tuple[float, ...]:
     ):
         return answer
     error = PluginError(plugin, "sort_key", f"expected a tuple of numbers, got {answer!r}")
-    _log.error("%s", error)
+    log.error("%s", error)
     raise error
 
 

@@ -134,7 +134,7 @@ class FitError:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """The pod uses what this scheduler can't honour yet, so it is left alone.
+    """The pod uses what this scheduler can't honor yet, so it is left alone.
 
     `reason` isn't Unschedulable, on which cluster autoscalers would add nodes.
     """

@@ -14,7 +14,7 @@ from webhook.scheduling.objects import Pod
 
 __all__ = ["HostPort", "HostPorts", "host_ports"]
 
-_ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - compared with, never bound
+_ANY_ADDRESS = "0.0.0.0"  # noqa: S104 (compared with, never bound)
 
 
 @dataclass(frozen=True, slots=True)

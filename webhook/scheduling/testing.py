@@ -109,7 +109,7 @@ def make_framework(cache: Cache, **plugins: object) -> Framework:
         registry.register(name, lambda _args, _handle, plugin=plugin: plugin)
     added = PluginSetConfig(enabled=tuple(PluginRef(name=name) for name in plugins))
     profile = Profile(plugins=PluginsConfig(multi_point=added))
-    rng = random.Random(0)  # noqa: S311 - breaks ties
+    rng = random.Random(0)  # noqa: S311 (breaks ties)
     return build_framework(profile, registry, cache, rng)
 
 

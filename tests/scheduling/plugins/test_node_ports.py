@@ -29,7 +29,7 @@ def port(number: int, ip: str = "", protocol: str = "TCP") -> dict[str, Any]:
         (port(80, "127.0.0.1"), port(80, "127.0.0.1"), True),
         (port(80, "127.0.0.1"), port(80), True),
         (port(80), port(80, "127.0.0.1"), True),
-        (port(80, "0.0.0.0"), port(80, "127.0.0.1"), True),  # noqa: S104 - a manifest's
+        (port(80, "0.0.0.0"), port(80, "127.0.0.1"), True),  # noqa: S104 (a manifest's)
         (port(0), port(0), False),
     ],
 )
