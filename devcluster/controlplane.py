@@ -32,10 +32,10 @@ class Watch(Protocol):
     """Waits on behalf of the control plane, so that no wait outlives its reason."""
 
     def add(self, process: Process) -> None:
-        """From now on, the end of `process` is a fault."""
+        """Take the end of `process` for a fault from now on."""
 
     def discard(self, process: Process) -> None:
-        """From now on, the end of `process` is expected."""
+        """Take the end of `process` as expected from now on."""
 
     def pause(self, seconds: float) -> None:
         """Wait; raises as soon as the cluster isn't wanted any more or a watched process ends."""

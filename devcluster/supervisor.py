@@ -67,11 +67,11 @@ class Lifeline:
             os.close(descriptor)
 
     def add(self, process: Process) -> None:
-        """From now on, the end of `process` is a fault."""
+        """Take the end of `process` for a fault from now on."""
         self._selector.register(process.pidfd, selectors.EVENT_READ, process)
 
     def discard(self, process: Process) -> None:
-        """From now on, the end of `process` is expected."""
+        """Take the end of `process` as expected from now on."""
         self._selector.unregister(process.pidfd)
 
     def pause(self, seconds: float) -> None:

@@ -26,7 +26,7 @@ REQUIRED_FIELD = f"spec.affinity.nodeAffinity.{_REQUIRED}"
 def lacking_requirements(
     affinity: Affinity | None, wanted: Sequence[NodeSelectorRequirement]
 ) -> list[NodeSelectorRequirement]:
-    """The wanted requirements that don't hold for every node that the affinity admits."""
+    """Return the wanted requirements that don't hold for every node that the affinity admits."""
     node_affinity = affinity.node_affinity if affinity else None
     if node_affinity is None or node_affinity.required is None:
         return list(wanted)
@@ -35,7 +35,7 @@ def lacking_requirements(
 
 
 def add_node_affinity(affinity: Affinity | None, wanted: NodeAffinity) -> Iterator[Add]:
-    """The operations on a pod that AND `required` into its terms and append `preferred`, each once."""
+    """Return the operations on a pod that AND `required` into its terms and append `preferred`, each once."""
     existing = affinity.node_affinity if affinity else None
     absent: dict[str, Any] = {}
     if wanted.required:

@@ -29,7 +29,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 def broken_rules(
     policy: Policy, labels: Mapping[str, str], *, before: Mapping[str, str] | None, place: Place
 ) -> tuple[Fault, ...]:
-    """The rules that `labels` break, in the policy's order.
+    """Return the rules that `labels` break, in the policy's order.
 
     `before` are the labels that an update replaces: a rule that they broke already is not held against it.
     """

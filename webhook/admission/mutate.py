@@ -25,7 +25,7 @@ OptedInBy = Literal["pod", "namespace"]
 
 
 def mutate(review: Review, policy: Policy, *, opted_in_by: OptedInBy) -> Verdict:
-    """The smallest patch that steers the pod under review, if it opted in and can be steered.
+    """Return the smallest patch that steers the pod under review, if it opted in and can be steered.
 
     Nothing is added that is there already, so a second call, or one after another webhook's, changes nothing.
     """

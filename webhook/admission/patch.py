@@ -20,5 +20,5 @@ class Add(msgspec.Struct, frozen=True, tag_field="op", tag="add"):
 
 
 def pointer(*tokens: str | int) -> str:
-    """The JSON pointer through `tokens`, escaped: `~` as `~0` and `/` as `~1`."""
+    """Return the JSON pointer through `tokens`, escaped: `~` as `~0` and `/` as `~1`."""
     return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in tokens)

@@ -16,12 +16,12 @@ __all__ = ["another_scheduler", "is_daemon", "opt_in"]
 
 
 def opt_in(review: Review) -> str | None:
-    """The value of the pod's opt-in label."""
+    """Return the value of the pod's opt-in label."""
     return review.subject.labels.get(OPT_IN_LABEL)
 
 
 def is_daemon(review: Review) -> bool:
-    """Whether the daemon-set-controller made the pod, and so pinned it to a node.
+    """Tell whether the daemon-set-controller made the pod, and so pinned it to a node.
 
     The requester decides, since anyone can write an owner reference.
     """
@@ -32,6 +32,6 @@ def is_daemon(review: Review) -> bool:
 
 
 def another_scheduler(spec: Spec, policy: Policy) -> str | None:
-    """The scheduler that the pod asks for, where it is neither ours nor the default."""
+    """Return the scheduler that the pod asks for, where it is neither ours nor the default."""
     name = spec.scheduler_name
     return name if name and name not in (DEFAULT_SCHEDULER, policy.placement.scheduler_name) else None

@@ -119,7 +119,7 @@ _BARE_DECODER = msgspec.json.Decoder(_BareEnvelope)
 
 
 def decode_review(body: bytes) -> Review:
-    """The review in a request's body. Raises MalformedReview."""
+    """Return the review in a request's body. Raises MalformedReview."""
     try:
         envelope = _decode(body)
     except msgspec.ValidationError as error:
@@ -142,7 +142,7 @@ def decode_review(body: bytes) -> Review:
 
 
 def encode_response(review: Review, verdict: Verdict) -> bytes:
-    """The body that answers `review` with `verdict`."""
+    """Return the body that answers `review` with `verdict`."""
     response = _Response(
         uid=review.uid,
         allowed=verdict.allowed,

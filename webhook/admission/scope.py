@@ -16,7 +16,7 @@ _KIND_LENGTH = 50
 
 
 def out_of_scope(review: Review, policy: Policy, kinds: Container[Kind]) -> Verdict | None:
-    """The verdict on a request that is allowed unseen, or None for one that is to be judged.
+    """Return the verdict on a request that is allowed unseen, or None for one that is to be judged.
 
     `kinds` are those that the caller judges; another means that the webhook's rules are too broad.
     """
@@ -33,12 +33,12 @@ def out_of_scope(review: Review, policy: Policy, kinds: Container[Kind]) -> Verd
 
 
 def is_mirror(review: Review) -> bool:
-    """Whether the pod says that it shows a static pod of some kubelet."""
+    """Tell whether the pod says that it shows a static pod of some kubelet."""
     return MIRROR_ANNOTATION in review.subject.annotations
 
 
 def is_mirror_of_node(review: Review) -> bool:
-    """Whether a kubelet shows one of its static pods, which it can't mend; from others it is no excuse."""
+    """Tell whether a kubelet shows one of its static pods, which it can't mend; from others it is no excuse."""
     return (
         is_mirror(review)
         and review.user_info.username.startswith(NODE_USER_PREFIX)

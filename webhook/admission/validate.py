@@ -25,7 +25,7 @@ _KINDS = frozenset({POD, *WORKLOADS})
 
 
 def validate(review: Review, policy: Policy) -> Verdict:
-    """The verdict on a pod or a workload; on UPDATE only what it newly breaks counts.
+    """Return the verdict on a pod or a workload; on UPDATE only what it newly breaks counts.
 
     The final state is checked where the pod carries the opt-in label: whether a namespace opted in is known only
     to the API server, which then asks for `verify`.
@@ -42,7 +42,7 @@ def validate(review: Review, policy: Policy) -> Verdict:
 
 
 def as_warning(verdict: Verdict) -> Verdict:
-    """The same verdict with every denial turned into a warning."""
+    """Return the same verdict with every denial turned into a warning."""
     return replace(verdict, faults=softened(verdict.faults))
 
 

@@ -58,7 +58,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def softened(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    """The same faults, told as warnings where they would deny."""
+    """Return the same faults, told as warnings where they would deny."""
     return tuple(replace(fault, action="Warn") if fault.action == "Deny" else fault for fault in faults)
 
 

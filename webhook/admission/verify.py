@@ -17,14 +17,14 @@ __all__ = ["placement_faults", "verify"]
 
 
 def verify(review: Review, policy: Policy) -> Verdict:
-    """The verdict on the final state of a pod that opted in, by its own label or its namespace's."""
+    """Return the verdict on the final state of a pod that opted in, by its own label or its namespace's."""
     if verdict := out_of_scope(review, policy, (POD,)):
         return verdict
     return Verdict(policy=policy.name, faults=placement_faults(review, policy))
 
 
 def placement_faults(review: Review, policy: Policy) -> tuple[Fault, ...]:
-    """What keeps the pod under review, which opted in, from being placed as the policy says.
+    """Return what keeps the pod under review, which opted in, from being placed as the policy says.
 
     Only a new pod is looked at: later, its node is set and its scheduler's name can't change.
     """

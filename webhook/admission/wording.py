@@ -13,14 +13,14 @@ _SHOWN_LENGTH = 63  # a label's longest value; what is longer is no value and on
 
 
 def shown(value: str) -> str:
-    """A value from the request in quotes, escaped, and cut where it is too long to be one."""
+    """Return a value from the request in quotes, escaped, and cut where it is too long to be one."""
     if len(value) > _SHOWN_LENGTH:
         value = f"{value[:_SHOWN_LENGTH]}…"
     return json.dumps(value, ensure_ascii=False)
 
 
 def manifest(review: Review) -> str:
-    """Where the developer changes the pod under review: its own manifest, or the template it was made from."""
+    """Return where the developer changes the pod under review: its manifest, or the template it was made from."""
     if owner := review.subject.controller:
         return wording.TEMPLATE_BEHIND.format(kind=owner.kind, name=owner.name)
     return wording.OWN_MANIFEST

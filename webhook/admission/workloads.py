@@ -13,7 +13,7 @@ __all__ = ["template_faults"]
 
 
 def template_faults(review: Review, policy: Policy) -> tuple[Fault, ...]:
-    """The rules that a workload's pod template breaks, and on UPDATE newly breaks.
+    """Return the rules that a workload's pod template breaks, and on UPDATE newly breaks.
 
     An object that a controller manages is left alone: its owner's template was judged, and the Deployment
     controller scales ReplicaSets by plain UPDATE. Nobody escapes by forging an owner, since pods are judged too.

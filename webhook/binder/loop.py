@@ -78,27 +78,27 @@ class SchedulingLoop:
         self._sizes_due = 0.0
 
     def pod_changed(self, change: Change[Pod]) -> None:
-        """A watch told of a pod."""
+        """Take in what a watch told of a pod."""
         self._inbox.put(partial(self._take_pod, change))
 
     def node_changed(self, change: Change[Node]) -> None:
-        """A watch told of a node."""
+        """Take in what a watch told of a node."""
         self._inbox.put(partial(self._take_node, change))
 
     def listed(self, listing: Listing) -> None:
-        """All changes that a list found have been told."""
+        """Take in that all changes found by a list have been told."""
         self._inbox.put(partial(self._takeover.listed, listing))
 
     def lead(self, old_leader_may_act: bool) -> None:  # noqa: FBT001 (the elector's one word)
-        """This replica has become the leader."""
+        """Begin to lead: this replica has become the leader."""
         self._inbox.put(partial(self._takeover.begin, old_leader_may_act=old_leader_may_act))
 
     def follow(self) -> None:
-        """This replica is not the leader any more."""
+        """Cease to lead: this replica is not the leader any more."""
         self._inbox.put(self._takeover.end)
 
     def bound(self, result: BindResult) -> None:
-        """A binding has ended."""
+        """Take in how a binding has ended."""
         self._inbox.put(partial(self._take_result, result))
 
     def pause(self) -> None:
@@ -196,7 +196,7 @@ class SchedulingLoop:
         self._binder.submit(binding)
 
     def _refuse(self, queued: QueuedPod, status: Status, started_at: float) -> None:
-        """A plugin had something against the node that was chosen."""
+        """Put a pod back, as a plugin had something against the node that was chosen."""
         if not status.code.is_rejection:
             self._fail(queued, status.message, started_at)
             return

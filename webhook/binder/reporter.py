@@ -29,7 +29,7 @@ class Reporter:
         self._clock = clock
 
     def bound(self, binding: Binding) -> None:
-        """The pod has its node."""
+        """Tell that the pod has its node."""
         pod, queued, now = binding.pod, binding.queued, self._clock()
         log.info("Bound %s to %s", pod.key, binding.node_name)
         self._conditions.drop(pod.metadata.uid)
@@ -43,7 +43,7 @@ class Reporter:
             metrics.SCHEDULED_AFTER_FLUSH.inc()
 
     def unschedulable(self, queued: QueuedPod, outcome: NotScheduled, started_at: float) -> None:
-        """No node is right for the pod now."""
+        """Tell that no node is right for the pod now."""
         pod = queued.pod
         # Repeated attempts that come to the same are no news.
         level = logging.DEBUG if outcome.is_told_by(pod) else logging.INFO
@@ -57,14 +57,14 @@ class Reporter:
         self._tell(pod, outcome)
 
     def failed(self, queued: QueuedPod, outcome: NotScheduled, started_at: float) -> None:
-        """The attempt broke; the pod is not to blame."""
+        """Tell that the attempt broke; the pod is not to blame."""
         pod = queued.pod
         log.error("Scheduling pod %s failed, retrying: %s", pod.key, outcome.message)
         self._count("error", pod, self._clock() - started_at)
         self._tell(pod, outcome)
 
     def lost(self, binding: Binding, message: str) -> None:
-        """The pod went its own way while we were binding it: nobody's fault, and nobody waits for word."""
+        """Log that the pod went its own way while we were binding it: nobody's fault, and nobody waits for word."""
         log.info("Pod %s was not bound to %s: %s", binding.pod.key, binding.node_name, message)
         self._conditions.drop(binding.pod.metadata.uid)
 

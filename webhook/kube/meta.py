@@ -68,5 +68,5 @@ class Status(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def micro_time(seconds: float) -> str:
-    """Seconds since the epoch as Kubernetes' MicroTime: RFC 3339 in UTC with six decimals."""
+    """Return seconds since the epoch as Kubernetes' MicroTime: RFC 3339 in UTC with six decimals."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -18,7 +18,7 @@ _NAMESPACE_ACCOUNTS = "system:serviceaccounts:"
 
 
 def why_not_exempt(group: str) -> str | None:
-    """Why `group` can't be exempt, or None if it can."""
+    """Return why `group` can't be exempt, or None if it can."""
     if group.startswith(_NAMESPACE_ACCOUNTS):
         # kube-system's holds the built-in controllers; any other's grows with each account made there.
         return "it holds the controllers of its namespace, and whatever account is made there later; name the users"

@@ -49,7 +49,7 @@ class RequiredLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             msgspec.structs.force_setattr(self, "message", f"Pod must have {self.key} label")
 
     def accepts(self, value: str | None) -> bool:
-        """Whether a pod whose label has `value` (None: no such label) keeps this rule."""
+        """Tell whether a pod whose label has `value` (None: no such label) keeps this rule."""
         if value is None:
             return False
         if self.allowed_values:

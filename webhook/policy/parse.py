@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 def parse_policy(text: str | bytes, *, source: str, own_namespace: str) -> Policy:
-    """The policy in `text`; `own_namespace` and kube-system are exempt whatever it says.
+    """Return the policy in `text`; `own_namespace` and kube-system are exempt whatever it says.
 
     `source` names the text in errors. Raises PolicyError.
     """
@@ -64,12 +64,12 @@ def parse_policy(text: str | bytes, *, source: str, own_namespace: str) -> Polic
 
 
 def load_policy(path: Path, *, own_namespace: str) -> Policy:
-    """The policy in the file at `path`. Raises PolicyError, also where the file can't be read."""
+    """Return the policy in the file at `path`. Raises PolicyError, also where the file can't be read."""
     return parse_policy(read_policy(path), source=str(path), own_namespace=own_namespace)
 
 
 def read_policy(path: Path) -> bytes:
-    """The bytes of a policy file, of which one too large is not read whole. Raises PolicyError."""
+    """Return the bytes of a policy file, of which one too large is not read whole. Raises PolicyError."""
     return read_document(path, kind=KIND, error=PolicyError)
 
 

@@ -27,7 +27,7 @@ class Pattern:
         self.text = text
 
     def matches(self, value: str) -> bool:
-        """Whether the whole of `value` matches."""
+        """Tell whether the whole of `value` matches."""
         return self._compiled.fullmatch(value) is not None
 
     def __eq__(self, other: object) -> bool:

@@ -33,7 +33,7 @@ _SUBDOMAIN_LENGTH = 253
 
 
 def is_label_key(text: str) -> bool:
-    """Whether `text` is a qualified name: `[prefix/]name`."""
+    """Tell whether `text` is a qualified name: `[prefix/]name`."""
     prefix, slash, name = text.rpartition("/")
     if slash and not is_dns_subdomain(prefix):
         return False
@@ -41,15 +41,15 @@ def is_label_key(text: str) -> bool:
 
 
 def is_label_value(text: str) -> bool:
-    """Whether `text` is a label's value; the empty text is one."""
+    """Tell whether `text` is a label's value; the empty text is one."""
     return not text or (len(text) <= _NAME_LENGTH and _NAME.fullmatch(text) is not None)
 
 
 def is_dns_label(text: str) -> bool:
-    """Whether `text` is a DNS-1123 label, as a namespace's name must be."""
+    """Tell whether `text` is a DNS-1123 label, as a namespace's name must be."""
     return len(text) <= _NAME_LENGTH and _DNS_LABEL.fullmatch(text) is not None
 
 
 def is_dns_subdomain(text: str) -> bool:
-    """Whether `text` is a DNS-1123 subdomain, as most objects' names must be."""
+    """Tell whether `text` is a DNS-1123 subdomain, as most objects' names must be."""
     return len(text) <= _SUBDOMAIN_LENGTH and _DNS_SUBDOMAIN.fullmatch(text) is not None

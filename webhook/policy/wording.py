@@ -72,13 +72,13 @@ _SHOWN_VALUES = 10
 
 
 def introduction(rule: RequiredLabel) -> str:
-    """The rule's message, and what joins it to what was found."""
+    """Return the rule's message, and what joins it to what was found."""
     joint = " " if rule.message.endswith((".", "!", "?", ":")) else ": "
     return f"{rule.message}{joint}"
 
 
 def allowed_values(rule: RequiredLabel) -> str:
-    """The values that keep the rule, in words."""
+    """Return the values that keep the rule, in words."""
     if rule.pattern:
         return f"a value that matches {rule.pattern.text}"
     if not rule.allowed_values:
@@ -89,5 +89,5 @@ def allowed_values(rule: RequiredLabel) -> str:
 
 
 def label_field(path: str, key: str) -> str:
-    """The path of a label, as the API server writes it: k8s.io/apimachinery pkg/util/validation/field Path.Key."""
+    """Return the path of a label, as the API server writes it: k8s.io/apimachinery pkg/util/validation/field Path.Key."""
     return f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{key}]"

@@ -27,13 +27,13 @@ class AffinityTerm(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     namespace_selector: Selector
 
     def matches(self, pod: Pod, namespace_labels: Mapping[str, str]) -> bool:
-        """Whether the pod is one of those that the term means."""
+        """Tell whether the pod is one of those that the term means."""
         if pod.metadata.namespace in self.namespaces or self.namespace_selector.matches(namespace_labels):
             return self.selector.matches(pod.labels)
         return False
 
     def among(self, namespaces: Namespaces) -> PodSelector:
-        """The pods that the term means, with the namespaces as they are labelled now."""
+        """Return the pods that the term means, with the namespaces as they are labelled now."""
         if self.namespace_selector.is_empty:
             return PodSelector(None, self.selector)
         if self.namespace_selector.impossible:
@@ -50,7 +50,7 @@ class AffinityTerms(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, pod: Pod) -> AffinityTerms:
-        """The terms of this pod."""
+        """Return the terms of this pod."""
         affinity = pod.spec.affinity
         if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
             return _NONE

@@ -70,23 +70,23 @@ class Amounts:
         self._pods[0, row] += sign
 
     def allocatable(self, resource: str, rows: _Rows | None = None) -> IntArray:
-        """What the nodes offer; 0 for a resource that no node has."""
+        """Return what the nodes offer; 0 for a resource that no node has."""
         return self._resource(self._allocatable, resource, rows)
 
     def requested(self, resource: str, rows: _Rows | None = None) -> IntArray:
-        """What the pods on the nodes hold."""
+        """Return what the pods on the nodes hold."""
         return self._resource(self._requested, resource, rows)
 
     def nonzero_requested(self, resource: str, rows: _Rows | None = None) -> IntArray:
-        """The same for cpu and memory, where a container without a request counts 100m and 200Mi."""
+        """Return the same for cpu and memory, where a container without a request counts 100m and 200Mi."""
         return self._pick(self._nonzero[_NONZERO[resource]], rows)
 
     def pod_counts(self, rows: _Rows | None = None) -> IntArray:
-        """How many pods the nodes have."""
+        """Return how many pods the nodes have."""
         return self._pick(self._pods[0], rows)
 
     def pod_limits(self, rows: _Rows | None = None) -> IntArray:
-        """How many pods the nodes may have."""
+        """Return how many pods the nodes may have."""
         return self._pick(self._pods[1], rows)
 
     def _index_of(self, resource: str) -> int:

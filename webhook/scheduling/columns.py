@@ -64,7 +64,7 @@ class InternedColumn(Generic[V]):
         self._ids[row] = self._ids[self._length]
 
     def values(self, rows: npt.NDArray[np.intp] | None) -> Values[V]:
-        """The values of the given rows, or of all for None."""
+        """Return the values of the given rows, or of all for None."""
         ids = self._ids[: self._length]
         return Values(ids if rows is None else ids[rows], self._id_of, len(self._values))
 
@@ -99,14 +99,14 @@ class Values(Generic[V]):
     size: int
 
     def equal(self, value: V) -> BoolArray:
-        """Where the value is this one."""
+        """Return where the value is this one."""
         identity = self._id_of.get(value)
         if identity is None:
             return np.zeros(len(self.ids), dtype=np.bool_)
         return np.equal(self.ids, identity)
 
     def is_in(self, values: Iterable[V]) -> BoolArray:
-        """Where the value is one of these."""
+        """Return where the value is one of these."""
         table = np.zeros(self.size, dtype=np.bool_)
         for value in values:
             identity = self._id_of.get(value)
@@ -115,15 +115,15 @@ class Values(Generic[V]):
         return table[self.ids]
 
     def where(self, predicate: Callable[[V], bool]) -> BoolArray:
-        """Where the predicate holds; it is called once per distinct value in the column."""
+        """Return where the predicate holds; it is called once per distinct value in the column."""
         return self._spread([predicate(value) for value in self._id_of], np.bool_)
 
     def count(self, measure: Callable[[V], int]) -> IntArray:
-        """The measure of each row's value; it is called once per distinct value in the column."""
+        """Return the measure of each row's value; it is called once per distinct value in the column."""
         return self._spread([measure(value) for value in self._id_of], np.int64)
 
     def _spread(self, answers: list[Any], dtype: type[S]) -> npt.NDArray[S]:
-        """The answers for the distinct values, in their order, put where the values are."""
+        """Return the answers for the distinct values, in their order, put where the values are."""
         if len(set(answers)) == 1:
             return np.full(len(self.ids), answers[0], dtype=dtype)
         table = np.zeros(self.size, dtype=dtype)
@@ -142,7 +142,7 @@ class ColumnCache(Generic[K, V]):
         self._limit = limit
 
     def get(self, key: K, build: Callable[[], Iterable[V]]) -> InternedColumn[V]:
-        """The column of a key, built from one value per row if it isn't there."""
+        """Return the column of a key, built from one value per row if it isn't there."""
         column = self._columns.get(key)
         if column is None:
             column = self._columns[key] = InternedColumn(build())
@@ -153,9 +153,9 @@ class ColumnCache(Generic[K, V]):
         return column
 
     def items(self) -> ItemsView[K, InternedColumn[V]]:
-        """All columns that are kept, for the table to update."""
+        """Return all columns that are kept, for the table to update."""
         return self._columns.items()
 
     def values(self) -> ValuesView[InternedColumn[V]]:
-        """The same without their keys."""
+        """Return the same without their keys."""
         return self._columns.values()

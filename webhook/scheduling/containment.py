@@ -53,7 +53,7 @@ class PluginError(Exception):
 
 
 def ask(plugin: str, point: str, method: Callable[Args, T], *args: Args.args, **kwargs: Args.kwargs) -> T:
-    """The method's answer; raises PluginError for whatever it raised, which is logged with its traceback."""
+    """Return the method's answer; raises PluginError for whatever it raised, which is logged with its traceback."""
     try:
         return method(*args, **kwargs)
     except Exception as error:  # plugins are other people's code
@@ -64,7 +64,7 @@ def ask(plugin: str, point: str, method: Callable[Args, T], *args: Args.args, **
 def ask_status(
     plugin: str, point: str, method: Callable[Args, Status], *args: Args.args, **kwargs: Args.kwargs
 ) -> Status:
-    """The same for a method that answers with a Status; a fault becomes the code ERROR."""
+    """Return the same for a method that answers with a Status; a fault becomes the code ERROR."""
     try:
         return checked_status(plugin, point, ask(plugin, point, method, *args, **kwargs))
     except PluginError as error:
@@ -83,7 +83,7 @@ def first_refusal(
 
 
 def checked_status(plugin: str, point: str, answer: object) -> Status:
-    """A status with a code that means something at this point, with its author's name; raises PluginError."""
+    """Return a status with a code that means something at this point, with its author's name; raises PluginError."""
     if not isinstance(answer, Status):
         raise PluginError(plugin, point, f"expected a Status, got a {type(answer).__name__}")
     if answer.is_success:
@@ -98,7 +98,7 @@ def checked_status(plugin: str, point: str, answer: object) -> Status:
 
 
 def checked_bits(plugin: str, answer: object, reasons: object, nodes: int) -> npt.NDArray[np.uint64] | None:
-    """A filter's answer as one bit per reason, 0 where the node is feasible, or None if all are.
+    """Return a filter's answer as one bit per reason, 0 where the node is feasible, or None if all are.
 
     Raises PluginError for another shape or type, or bits without a reason.
     """
@@ -122,7 +122,7 @@ def checked_bits(plugin: str, answer: object, reasons: object, nodes: int) -> np
 
 
 def checked_key(plugin: str, answer: object) -> tuple[float, ...]:
-    """A sort key that can be compared with any other; a wrong one is logged and raises PluginError."""
+    """Return a sort key that can be compared with any other; a wrong one is logged and raises PluginError."""
     if isinstance(answer, tuple) and all(
         isinstance(part, int | float) and not math.isnan(part) for part in answer
     ):
@@ -133,14 +133,14 @@ def checked_key(plugin: str, answer: object) -> tuple[float, ...]:
 
 
 def checked_numbers(plugin: str, point: str, answer: object, nodes: int) -> Scores:
-    """One number per node; raises PluginError."""
+    """Return one number per node; raises PluginError."""
     if not isinstance(answer, np.ndarray) or answer.shape != (nodes,) or answer.dtype.kind not in "iuf":
         raise PluginError(plugin, point, f"expected {nodes} numbers, got {_shape_of(answer)}")
     return answer
 
 
 def checked_scores(plugin: str, point: str, answer: object, nodes: int) -> Scores:
-    """One number between 0 and MAX_NODE_SCORE per node; raises PluginError."""
+    """Return one number between 0 and MAX_NODE_SCORE per node; raises PluginError."""
     scores = checked_numbers(plugin, point, answer, nodes)
     lowest, highest = scores.min(), scores.max()
     # Put so that NaN, which is in no order with anything, fails too.

@@ -35,7 +35,7 @@ class Counters(Generic[K]):
         return key in self._slots
 
     def get(self, key: K) -> IntArray | None:
-        """The column of a key, over all rows; None if it isn't kept."""
+        """Return the column of a key, over all rows; None if it isn't kept."""
         slot = self._slots.get(key)
         if slot is None:
             return None
@@ -64,14 +64,14 @@ class Counters(Generic[K]):
             self._grid[slot, row] += number
 
     def append_row(self) -> int:
-        """The table has one more row, which this returns; nothing is counted there yet."""
+        """Take in that the table has one more row, which this returns; nothing is counted there yet."""
         if self._rows == self._grid.shape[1]:
             self._grid = np.concatenate([self._grid, np.zeros_like(self._grid)], axis=1)
         self._rows += 1
         return self._rows - 1
 
     def swap_remove(self, row: int) -> None:
-        """A row is gone; the last one took its place."""
+        """Take in that a row is gone; the last one took its place."""
         self._rows -= 1
         self._grid[:, row] = self._grid[:, self._rows]
         self._grid[:, self._rows] = 0

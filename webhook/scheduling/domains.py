@@ -32,12 +32,12 @@ class Domains:
                 self._ids = np.where(self.labelled, self._ids, self._ids[empty][0])
 
     def sum(self, amounts: IntArray, among: BoolArray | None = None) -> IntArray:
-        """The sum of the nodes' amounts by domain, of all nodes or of those where `among` is true."""
+        """Return the sum of the nodes' amounts by domain, of all nodes or of those where `among` is true."""
         weights = amounts if among is None else amounts * among
         return np.bincount(self._ids, weights=weights, minlength=self._size).astype(np.int64)
 
     def sizes(self, among: BoolArray | npt.NDArray[np.intp]) -> IntArray:
-        """How many nodes of each domain are among these, given by a mask or by their rows; 0 also where none is."""
+        """Return how many nodes of each domain are among these, given by a mask or by their rows; 0 also where none is."""
         return np.bincount(self._ids[among], minlength=self._size)
 
     def at(self, by_domain: npt.NDArray[S]) -> npt.NDArray[S]:

@@ -45,12 +45,12 @@ class ClusterEvent:
     action: Action
 
     def matches(self, happened: ClusterEvent) -> bool:
-        """Whether a plugin that registered this event is concerned by `happened`."""
+        """Tell whether a plugin that registered this event is concerned by `happened`."""
         return self.resource is happened.resource and bool(self.action & happened.action)
 
 
 def node_event(old: Node | None, new: Node | None) -> ClusterEvent | None:
-    """The event behind a node's change, or None when nothing that scheduling reads has changed."""
+    """Return the event behind a node's change, or None when nothing that scheduling reads has changed."""
     if old is None and new is None:
         return None
     if old is None or new is None:
@@ -72,7 +72,7 @@ def node_event(old: Node | None, new: Node | None) -> ClusterEvent | None:
 
 
 def assigned_pod_event(old: Pod | None, new: Pod | None) -> ClusterEvent | None:
-    """The event behind the change of a pod that has (or had) a node.
+    """Return the event behind the change of a pod that has (or had) a node.
 
     A pod that ends counts as deleted, since it gives back what it held; one that gets its node counts
     as added. None when nothing changed that another pod could be waiting for.

@@ -117,12 +117,12 @@ class Framework:
         self._rng = rng
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Whether the pod may enter the queue; the first plugin that says no is named in the status."""
+        """Tell whether the pod may enter the queue; the first plugin that says no is named in the status."""
         methods = ((each.name, each.plugin.pre_enqueue) for each in self._plugins.pre_enqueue)
         return first_refusal("pre_enqueue", methods, pod)
 
     def sort_key(self, pod: Pod, queued_at: float) -> tuple[float, ...]:
-        """The pod's place in the queue; smallest first. In order of time if the plugin fails, which is logged."""
+        """Return the pod's place in the queue; smallest first. In order of time if the plugin fails, which is logged."""
         each = self._plugins.queue_sort
         try:
             return checked_key(each.name, ask(each.name, "sort_key", each.plugin.sort_key, pod, queued_at))
@@ -130,7 +130,7 @@ class Framework:
             return (0.0, queued_at)
 
     def is_woken_by(self, rejected_by: frozenset[str], event: ClusterEvent) -> bool:
-        """Whether the event can make a pod schedulable that these plugins rejected; no names, any event."""
+        """Tell whether the event can make a pod schedulable that these plugins rejected; no names, any event."""
         return not rejected_by or any(self._waits_for(name, event) for name in rejected_by)
 
     def schedule(self, pod: Pod) -> Decision:
@@ -158,7 +158,7 @@ class Framework:
                 ask(each.name, "unreserve", each.plugin.unreserve, pod, node_name)
 
     def permit(self, pod: Pod, node_name: str) -> Status:
-        """The plugins' last word before binding."""
+        """Return the plugins' last word before binding."""
         methods = ((each.name, each.plugin.permit) for each in self._plugins.permit)
         return first_refusal("permit", methods, pod, node_name)
 

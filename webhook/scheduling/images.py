@@ -40,5 +40,5 @@ class Images:
                         del self._states[name]
 
     def get(self, name: str) -> ImageState | None:
-        """The state of an image that at least one node has."""
+        """Return the state of an image that at least one node has."""
         return self._states.get(name)

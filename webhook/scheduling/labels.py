@@ -20,7 +20,7 @@ class Selector(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, selector: LabelSelector | None) -> Selector:
-        """The selector as it is in a manifest, where an absent one matches nothing."""
+        """Return the selector as it is in a manifest, where an absent one matches nothing."""
         if selector is None:
             return NOTHING
         return cls(tuple(sorted(selector.match_labels.items())), selector.match_expressions)
@@ -31,7 +31,7 @@ class Selector(msgspec.Struct, frozen=True, gc=False):
         return not (self.equal or self.expressions or self.impossible)
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether all requirements hold."""
+        """Tell whether all requirements hold."""
         if self.impossible:
             return False
         for key, value in self.equal:
@@ -40,12 +40,12 @@ class Selector(msgspec.Struct, frozen=True, gc=False):
         return all(_holds(requirement, labels) for requirement in self.expressions)
 
     def requiring(self, labels: Mapping[str, str]) -> Selector:
-        """This selector with these labels required too."""
+        """Return this selector with these labels required too."""
         equal = {*self.equal, *labels.items()}
         return Selector(tuple(sorted(equal)), self.expressions, self.impossible)
 
     def both(self, other: Selector) -> Selector:
-        """A selector that matches what this one and the other match."""
+        """Return a selector that matches what this one and the other match."""
         equal = {*self.equal, *other.equal}
         expressions = self.expressions + other.expressions
         return Selector(tuple(sorted(equal)), expressions, self.impossible or other.impossible)

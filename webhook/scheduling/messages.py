@@ -17,7 +17,7 @@ NO_NODES = "no nodes available to schedule pods"
 def fit_error_message(
     *, all_nodes: int, reasons: Mapping[str, int], pre_filter: str = "", post_filter: str = ""
 ) -> str:
-    """Why no node is feasible: `0/5 nodes are available: 3 Insufficient cpu, 2 Too many pods.`
+    """Return why no node is feasible: `0/5 nodes are available: 3 Insufficient cpu, 2 Too many pods.`
 
     `reasons` counts nodes by reason. A PreFilter plugin's message stands in for them; a PostFilter
     plugin's follows.
@@ -34,5 +34,5 @@ def fit_error_message(
 
 
 def scheduled_message(pod: Pod, node_name: str) -> str:
-    """The note of the event about a pod that was bound."""
+    """Return the note of the event about a pod that was bound."""
     return f"Successfully assigned {pod.metadata.namespace}/{pod.metadata.name} to {node_name}"

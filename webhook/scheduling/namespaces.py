@@ -33,11 +33,11 @@ class Namespaces:
             self._answers.clear()
 
     def labels(self, name: str) -> Mapping[str, str]:
-        """The labels of a namespace."""
+        """Return the labels of a namespace."""
         return self._labels.get(name, {})
 
     def selected_by(self, selector: Selector) -> frozenset[str]:
-        """The names of the namespaces that the selector matches."""
+        """Return the names of the namespaces that the selector matches."""
         answer = self._answers.get(selector)
         if answer is None:
             if len(self._answers) == _ANSWERS:

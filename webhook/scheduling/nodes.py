@@ -56,11 +56,11 @@ class NodeInfo:
         return [placed.pod for placed in self._table.pods_on(self.name).values()]
 
     def allocatable(self, resource: str) -> int:
-        """What the node offers: millicores of cpu, bytes of memory, units of others."""
+        """Return what the node offers: millicores of cpu, bytes of memory, units of others."""
         return int(self._table.amounts.allocatable(resource)[self._row])
 
     def requested(self, resource: str) -> int:
-        """What the pods there hold, in the same units."""
+        """Return what the pods there hold, in the same units."""
         return int(self._table.amounts.requested(resource)[self._row])
 
 
@@ -112,15 +112,15 @@ class Nodes:
         return column if self._rows is None else column[self._rows]
 
     def narrow(self, mask: BoolArray) -> Nodes:
-        """Only the nodes where the mask is true."""
+        """Return only the nodes where the mask is true."""
         return Nodes(self._table, self.rows[mask])
 
     def only(self, names: Collection[str]) -> Nodes:
-        """Only the nodes with one of these names."""
+        """Return only the nodes with one of these names."""
         return self.narrow(self.named(names))
 
     def named(self, names: Collection[str]) -> BoolArray:
-        """Where the node has one of these names."""
+        """Return where the node has one of these names."""
         mask = np.zeros(len(self._table), dtype=np.bool_)
         for name in names:
             row = self._table.row_of(name)
@@ -129,15 +129,15 @@ class Nodes:
         return mask if self._rows is None else mask[self._rows]
 
     def allocatable(self, resource: str) -> IntArray:
-        """What the nodes offer: millicores of cpu, bytes of memory, units of others; 0 where unknown."""
+        """Return what the nodes offer: millicores of cpu, bytes of memory, units of others; 0 where unknown."""
         return self._column("allocatable", resource)
 
     def requested(self, resource: str) -> IntArray:
-        """What the pods on the nodes hold, in the same units."""
+        """Return what the pods on the nodes hold, in the same units."""
         return self._column("requested", resource)
 
     def nonzero_requested(self, resource: str) -> IntArray:
-        """The same for cpu or memory, where a container without a request counts 100m and 200Mi."""
+        """Return the same for cpu or memory, where a container without a request counts 100m and 200Mi."""
         return self._column("nonzero_requested", resource)
 
     @property
@@ -163,11 +163,11 @@ class Nodes:
         return self._table.taints(self._rows)
 
     def labels(self, key: str) -> Values[str | None]:
-        """The values of one label, None where a node doesn't have it."""
+        """Return the values of one label, None where a node doesn't have it."""
         return self._table.labels(key, self._rows)
 
     def pods_matching(self, group: PodGroup) -> IntArray:
-        """How many of the placed pods on each node are in the group."""
+        """Return how many of the placed pods on each node are in the group."""
         return self.pick(self._table.pod_groups.counts(group))
 
     @property
@@ -176,19 +176,19 @@ class Nodes:
         return self._table.placed_terms
 
     def pods_with(self, term: PlacedTerm) -> IntArray:
-        """How many of the placed pods on each node have the term."""
+        """Return how many of the placed pods on each node have the term."""
         return self.pick(self._table.placed_terms.counts(term))
 
     def image(self, name: str) -> ImageState | None:
-        """The size of an image and which nodes of the cluster have it; None if no node has."""
+        """Return the size of an image and which nodes of the cluster have it; None if no node has."""
         return self._table.images.get(name)
 
     def has_image(self, name: str) -> BoolArray:
-        """Which nodes have an image of exactly this name."""
+        """Return which nodes have an image of exactly this name."""
         return self._table.has_image(name, self._rows)
 
     def with_taken_ports(self, wanted: Collection[HostPort]) -> BoolArray:
-        """Which nodes have one of the wanted host ports in use."""
+        """Return which nodes have one of the wanted host ports in use."""
         return self.named(self._table.ports.clashes(wanted))
 
     def _column(self, kind: str, resource: str) -> IntArray:

@@ -53,7 +53,7 @@ class Rejection:
     reasons: tuple[Reason, ...]
 
     def with_reason(self, index: int) -> npt.NDArray[np.intp]:
-        """The rows for which `reasons[index]` applies."""
+        """Return the rows for which `reasons[index]` applies."""
         applies: BoolArray = np.not_equal(self.bits & np.uint64(1 << index), 0)
         return self.rows[applies]
 
@@ -71,7 +71,7 @@ class Diagnosis:
     narrowed_by: frozenset[str] = frozenset()
 
     def reason_counts(self) -> Counter[str]:
-        """How many nodes give each reason; a node may give several."""
+        """Return how many nodes give each reason; a node may give several."""
         counts: Counter[str] = Counter()
         for rejection in self.rejections:
             for index, reason in enumerate(rejection.reasons):
@@ -85,7 +85,7 @@ class Diagnosis:
         return counts
 
     def codes(self) -> npt.NDArray[np.int8]:
-        """The code for each row of the table: UNSCHEDULABLE where preemption may help."""
+        """Return the code for each row of the table: UNSCHEDULABLE where preemption may help."""
         everywhere = self.pre_filter.code if self.pre_filter is not None else self.absent.code
         codes = np.full(self.all_nodes, everywhere, dtype=np.int8)
         for rejection in self.rejections:
@@ -96,7 +96,7 @@ class Diagnosis:
         return codes
 
     def rejected_by(self) -> frozenset[str]:
-        """The plugins that rejected nodes or the pod."""
+        """Return the plugins that rejected nodes or the pod."""
         names = {rejection.plugin for rejection in self.rejections} | self.narrowed_by
         if self.pre_filter is not None and self.pre_filter.plugin:
             names.add(self.pre_filter.plugin)

@@ -23,14 +23,14 @@ _MAX_REASONS = 64
 
 
 def as_filter(name: str, plugin: object) -> FilterPlugin | None:
-    """The plugin as a filter over all nodes, or None if it is no filter at either level."""
+    """Return the plugin as a filter over all nodes, or None if it is no filter at either level."""
     if isinstance(plugin, FilterPlugin):
         return plugin
     return PerNodeFilter(name, plugin) if isinstance(plugin, PerNodeFilterPlugin) else None
 
 
 def as_score(plugin: object) -> ScorePlugin | None:
-    """The plugin as a score over all nodes, or None if it doesn't score at either level."""
+    """Return the plugin as a score over all nodes, or None if it doesn't score at either level."""
     if isinstance(plugin, ScorePlugin):
         return plugin
     return PerNodeScore(plugin) if isinstance(plugin, PerNodeScorePlugin) else None
@@ -50,7 +50,7 @@ class PerNodeFilter:
         return tuple(Reason(Code.UNSCHEDULABLE, text) for text in self._texts)
 
     def filter(self, pod: Pod, nodes: Nodes, /) -> Rejections:
-        """The bit of each node's reason; raises TypeError for an answer that isn't a text or None."""
+        """Return the bit of each node's reason; raises TypeError for an answer that isn't a text or None."""
         bit_of: dict[str, int] = {}
         bits = np.zeros(len(nodes), dtype=np.uint64)
         for position, node in enumerate(nodes):
@@ -75,6 +75,6 @@ class PerNodeScore:
         self._plugin = plugin
 
     def score(self, pod: Pod, nodes: Nodes, /) -> Scores:
-        """The scores; raises TypeError or ValueError for an answer that isn't a number."""
+        """Return the scores; raises TypeError or ValueError for an answer that isn't a number."""
         scores = (self._plugin.score_node(pod, node) for node in nodes)
         return np.fromiter(scores, dtype=np.float64, count=len(nodes))

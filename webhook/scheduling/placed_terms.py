@@ -71,24 +71,24 @@ class PlacedTerms:
                     self._indexes[placed.role].remove(placed)
 
     def node_added(self, pods: Iterable[Pod]) -> None:
-        """The table has a new last row, for a node on which these pods already are."""
+        """Take in that the table has a new last row, for a node on which these pods already are."""
         row = self._counters.append_row()
         for pod in pods:
             for placed in _terms(pod):
                 self._counters.add(placed, row, 1)
 
     def node_removed(self, row: int) -> None:
-        """A row is gone from the table; the last one took its place."""
+        """Take in that a row is gone from the table; the last one took its place."""
         self._counters.swap_remove(row)
 
     def matching(self, role: Role, pod: Pod, namespace_labels: Mapping[str, str]) -> Iterator[PlacedTerm]:
-        """The terms in this role that match a pod, which isn't placed, in a namespace with these labels."""
+        """Return the terms in this role that match a pod, which isn't placed, in a namespace with these labels."""
         for placed in self._indexes[role].matching(pod.metadata.namespace, pod.labels):
             if placed.term.matches(pod, namespace_labels):
                 yield placed
 
     def counts(self, placed: PlacedTerm) -> IntArray:
-        """How many pods on each node have the term, in row order; read-only."""
+        """Return how many pods on each node have the term, in row order; read-only."""
         column = self._counters.get(placed)
         if column is None:
             counted = (

@@ -80,7 +80,7 @@ class Factory(Protocol):
     """Makes a plugin from its arguments in the configuration; raises ConfigurationError on wrong ones."""
 
     def __call__(self, args: Mapping[str, Any], handle: Handle, /) -> object:
-        """The plugin."""
+        """Return the plugin."""
 
 
 @runtime_checkable
@@ -88,7 +88,7 @@ class EventsPlugin(Protocol):
     """Says which changes can lift the plugin's rejections. Without it, every change wakes the pod."""
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        """The events to wait for."""
+        """Return the events to wait for."""
 
 
 @runtime_checkable
@@ -96,7 +96,7 @@ class PreEnqueuePlugin(Protocol):
     """Keeps a pod out of the queue."""
 
     def pre_enqueue(self, pod: Pod, /) -> Status:
-        """Success lets the pod in."""
+        """Return Success to let the pod in."""
 
 
 @runtime_checkable
@@ -104,7 +104,7 @@ class QueueSortPlugin(Protocol):
     """Orders the queue."""
 
     def sort_key(self, pod: Pod, queued_at: float, /) -> tuple[float, ...]:
-        """The pod with the smallest key goes first."""
+        """Return a key; the pod with the smallest goes first."""
 
 
 @runtime_checkable
@@ -112,7 +112,7 @@ class PreFilterPlugin(Protocol):
     """Looks at the pod once before the nodes are filtered."""
 
     def pre_filter(self, pod: Pod, nodes: Nodes, /) -> Status | frozenset[str]:
-        """Success; Skip to leave out this plugin's filter; a rejection of the pod; or the only node names."""
+        """Return Success; Skip to leave out this plugin's filter; a rejection of the pod; or the only node names."""
 
 
 @runtime_checkable
@@ -124,7 +124,7 @@ class FilterPlugin(Protocol):
         """Why it rejects: one reason for a bool answer, one per bit otherwise. Read after `filter`."""
 
     def filter(self, pod: Pod, nodes: Nodes, /) -> Rejections:
-        """The answer for each node."""
+        """Return the answer for each node."""
 
 
 @runtime_checkable
@@ -132,7 +132,7 @@ class PerNodeFilterPlugin(Protocol):
     """Says whether one node can run the pod."""
 
     def filter_node(self, pod: Pod, node: NodeInfo, /) -> str | None:
-        """Why not, or None."""
+        """Return why not, or None."""
 
 
 @runtime_checkable
@@ -140,7 +140,7 @@ class PostFilterPlugin(Protocol):
     """Tries to make room when no node is feasible."""
 
     def post_filter(self, pod: Pod, nodes: Nodes, diagnosis: Diagnosis, /) -> Nomination | Status:
-        """A nomination ends the search; an Unschedulable status lets the next plugin try."""
+        """Return a nomination, which ends the search; or an Unschedulable status to let the next plugin try."""
 
 
 @runtime_checkable
@@ -148,7 +148,7 @@ class PreScorePlugin(Protocol):
     """Looks at the pod and the feasible nodes once before they are scored."""
 
     def pre_score(self, pod: Pod, nodes: Nodes, /) -> Status:
-        """Success; or Skip to leave out this plugin's score."""
+        """Return Success; or Skip to leave out this plugin's score."""
 
 
 @runtime_checkable
@@ -156,7 +156,7 @@ class ScorePlugin(Protocol):
     """Ranks the feasible nodes."""
 
     def score(self, pod: Pod, nodes: Nodes, /) -> Scores:
-        """A score for each node, higher is better."""
+        """Return a score for each node, higher is better."""
 
 
 @runtime_checkable
@@ -164,7 +164,7 @@ class PerNodeScorePlugin(Protocol):
     """Ranks one feasible node."""
 
     def score_node(self, pod: Pod, node: NodeInfo, /) -> float:
-        """The node's score, higher is better."""
+        """Return the node's score, higher is better."""
 
 
 @runtime_checkable
@@ -172,7 +172,7 @@ class NormalizePlugin(Protocol):
     """Brings the plugin's raw scores between 0 and MAX_NODE_SCORE."""
 
     def normalize_score(self, pod: Pod, scores: Scores, /) -> Scores:
-        """The scores in range."""
+        """Return the scores in range."""
 
 
 @runtime_checkable
@@ -180,10 +180,10 @@ class ReservePlugin(Protocol):
     """Keeps accounts of placements that aren't bound yet."""
 
     def reserve(self, pod: Pod, node_name: str, /) -> Status:
-        """The pod is about to be bound to the node."""
+        """Take note that the pod is about to be bound to the node."""
 
     def unreserve(self, pod: Pod, node_name: str, /) -> None:
-        """It won't be after all. Also called for plugins whose `reserve` wasn't."""
+        """Take note that it won't be after all. Also called for plugins whose `reserve` wasn't."""
 
 
 @runtime_checkable
@@ -191,7 +191,7 @@ class PermitPlugin(Protocol):
     """Has the last word before binding."""
 
     def permit(self, pod: Pod, node_name: str, /) -> Status:
-        """Success or a rejection."""
+        """Return Success or a rejection."""
 
 
 @runtime_checkable
@@ -199,7 +199,7 @@ class PreBindPlugin(Protocol):
     """Does what must be done before the pod is bound."""
 
     def pre_bind(self, pod: Pod, node_name: str, /) -> Status:
-        """Success, or why the pod can't be bound."""
+        """Return Success, or why the pod can't be bound."""
 
 
 @runtime_checkable
@@ -207,7 +207,7 @@ class BindPlugin(Protocol):
     """Binds the pod itself, in place of the binder."""
 
     def bind(self, pod: Pod, node_name: str, /) -> Status:
-        """Success when bound; Skip leaves it to the next plugin and at last to the binder."""
+        """Return Success when bound; or Skip to leave it to the next plugin and at last to the binder."""
 
 
 @runtime_checkable
@@ -215,4 +215,4 @@ class PostBindPlugin(Protocol):
     """Is told about pods that are bound."""
 
     def post_bind(self, pod: Pod, node_name: str, /) -> None:
-        """The pod is bound."""
+        """Take note that the pod is bound."""

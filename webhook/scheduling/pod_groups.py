@@ -29,7 +29,7 @@ class PodSelector(msgspec.Struct, frozen=True, gc=False):
     selector: Selector
 
     def matches(self, namespace: str, labels: dict[str, str]) -> bool:
-        """Whether a pod with these labels in this namespace is one of them."""
+        """Tell whether a pod with these labels in this namespace is one of them."""
         if self.namespaces is not None and namespace not in self.namespaces:
             return False
         return self.selector.matches(labels)
@@ -96,18 +96,18 @@ class PodGroups:
                 self._drop_kind(key, kind)
 
     def node_added(self, pods: Iterable[Pod]) -> None:
-        """The table has a new last row, for a node on which these pods already are."""
+        """Take in that the table has a new last row, for a node on which these pods already are."""
         row = self._counters.append_row()
         for pod in pods:
             for group in self._kinds[_key(pod)].groups:
                 self._counters.add(group, row, 1)
 
     def node_removed(self, row: int) -> None:
-        """A row is gone from the table; the last one took its place."""
+        """Take in that a row is gone from the table; the last one took its place."""
         self._counters.swap_remove(row)
 
     def counts(self, group: PodGroup) -> IntArray:
-        """The number of the group's pods on each node, in row order; read-only."""
+        """Return the number of the group's pods on each node, in row order; read-only."""
         column = self._counters.get(group)
         return column if column is not None else self._keep(group)
 

@@ -27,7 +27,7 @@ class HostPort:
 
 
 def host_ports(pod: Pod) -> tuple[HostPort, ...]:
-    """The host ports of what runs all the pod's life: its containers and its sidecars."""
+    """Return the host ports of what runs all the pod's life: its containers and its sidecars."""
     sidecars = (container for container in pod.spec.init_containers if container.is_sidecar)
     return tuple(
         HostPort(port.protocol or "TCP", port.host_port, port.host_ip or _ANY_ADDRESS)
@@ -63,7 +63,7 @@ class HostPorts:
                 del self._in_use[port.protocol, port.port]
 
     def clashes(self, wanted: Iterable[HostPort]) -> set[str]:
-        """The names of the nodes on which one of the wanted ports is taken."""
+        """Return the names of the nodes on which one of the wanted ports is taken."""
         return {
             node_name
             for port in wanted

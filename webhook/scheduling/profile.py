@@ -83,12 +83,12 @@ _PROTOCOLS: Mapping[str, type] = {
 def build_frameworks(
     profiles: Iterable[Profile], registry: Registry, cache: Cache, rng: random.Random
 ) -> dict[str, Framework]:
-    """One framework per profile, by schedulerName; raises ConfigurationError."""
+    """Return one framework per profile, by schedulerName; raises ConfigurationError."""
     return {profile.scheduler_name: build_framework(profile, registry, cache, rng) for profile in profiles}
 
 
 def build_framework(profile: Profile, registry: Registry, cache: Cache, rng: random.Random) -> Framework:
-    """The framework of one profile; raises ConfigurationError for names, points and arguments that are wrong."""
+    """Return the framework of one profile; raises ConfigurationError for names, points and arguments that are wrong."""
     workshop = _Workshop(profile, registry, Handle(profile.scheduler_name, cache))
     workshop.refuse_unknown_names(profile.plugins)
     everywhere = _merged(DEFAULT_PLUGINS, profile.plugins.multi_point)
@@ -126,7 +126,7 @@ class _Workshop:
     def enabled(
         self, point: str, everywhere: Sequence[PluginRef], specific: PluginSetConfig
     ) -> Iterable[Enabled[Any]]:
-        """The plugins of one extension point, in order."""
+        """Return the plugins of one extension point, in order."""
         inherited = {ref.name: ref for ref in everywhere}
         named = {ref.name for ref in specific.enabled}
         off = {ref.name for ref in specific.disabled}
@@ -158,7 +158,7 @@ class _Workshop:
                 raise self._fault(f"pluginConfig has arguments for {name}, which is not enabled")
 
     def events(self) -> dict[str, tuple[ClusterEvent, ...]]:
-        """What each plugin that says so waits for."""
+        """Return what each plugin that says so waits for."""
         events: dict[str, tuple[ClusterEvent, ...]] = {}
         for name, plugin in self.made.items():
             if isinstance(plugin, EventsPlugin):
@@ -195,7 +195,7 @@ class _Workshop:
         return ConfigurationError(f"profile {self._scheduler_name}: {text}")
 
     def _at(self, point: str, name: str) -> object | None:
-        """The plugin as the extension point takes it, or None where it doesn't implement it."""
+        """Return the plugin as the extension point takes it, or None where it doesn't implement it."""
         plugin = self._make(name)
         if point == "filter":
             return as_filter(name, plugin)
@@ -205,7 +205,7 @@ class _Workshop:
 
 
 def _merged(defaults: Sequence[PluginRef], changes: PluginSetConfig) -> list[PluginRef]:
-    """The defaults less what is disabled, replaced in place or followed by what is enabled."""
+    """Return the defaults less what is disabled, replaced in place or followed by what is enabled."""
     off = {ref.name for ref in changes.disabled}
     replaced = {ref.name: ref for ref in changes.enabled}
     kept = [replaced.pop(ref.name, ref) for ref in defaults if not off & {ref.name, _ALL}]

@@ -36,7 +36,7 @@ class InvalidQuantity(ValueError):
 
 @lru_cache(maxsize=4096)
 def parse_nanos(quantity: Quantity) -> int:
-    """The quantity in billionths, rounded away from zero and capped; raises InvalidQuantity."""
+    """Return the quantity in billionths, rounded away from zero and capped; raises InvalidQuantity."""
     text = str(quantity)
     match = _SHAPE.fullmatch(text)
     if match is None or not (match["whole"] or match["fraction"]):
@@ -58,12 +58,12 @@ def parse_nanos(quantity: Quantity) -> int:
 
 
 def ceil_milli(nanos: int) -> int:
-    """Whole thousandths, rounded up, as Go's MilliValue (the unit of CPU)."""
+    """Return whole thousandths, rounded up, as Go's MilliValue (the unit of CPU)."""
     return min(-(-nanos // _NANOS_PER_MILLI), _MAX_AMOUNT)
 
 
 def ceil_units(nanos: int) -> int:
-    """Whole units, rounded up, as Go's Value (bytes, devices, pods)."""
+    """Return whole units, rounded up, as Go's Value (bytes, devices, pods)."""
     return min(-(-nanos // NANOS), _MAX_AMOUNT)
 
 

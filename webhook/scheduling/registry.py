@@ -64,7 +64,7 @@ class Registry:
         self._registrations[name] = Registration(name, factory, source)
 
     def get(self, name: str) -> Registration:
-        """The plugin of that name; raises ConfigurationError naming those that exist."""
+        """Return the plugin of that name; raises ConfigurationError naming those that exist."""
         registration = self._registrations.get(name)
         if registration is None:
             known = ", ".join(sorted(self._registrations)) or "none"
@@ -109,7 +109,7 @@ def plugin(name: str) -> Callable[[F], F]:
 
 
 def as_factory(name: str, target: Callable[..., object]) -> Factory:
-    """What `plugin` registers for the class or function that it decorates."""
+    """Return what `plugin` registers for the class or function that it decorates."""
     if not isinstance(target, type) or inspect.signature(target).parameters:
         return target
 

@@ -60,12 +60,12 @@ class PlacedRequests:
 
 
 def incoming_requests(pod: Pod) -> dict[str, int]:
-    """What a pod without a node needs in order to fit."""
+    """Return what a pod without a node needs in order to fit."""
     return amounts(_with_pod_level(pod, _sum(pod, _spec_requests)))
 
 
 def scoring_requests(pod: Pod) -> dict[str, int]:
-    """What NodeResourcesFit counts for the incoming pod when it scores.
+    """Return what NodeResourcesFit counts for the incoming pod when it scores.
 
     With defaults for containers that request nothing, and without the pod-level requests: kube-scheduler
     1.37 leaves them out there (NewFit does not hand the feature on to its scorer).
@@ -74,12 +74,12 @@ def scoring_requests(pod: Pod) -> dict[str, int]:
 
 
 def balancing_requests(pod: Pod) -> dict[str, int]:
-    """What NodeResourcesBalancedAllocation counts for the incoming pod: no defaults, status included."""
+    """Return what NodeResourcesBalancedAllocation counts for the incoming pod: no defaults, status included."""
     return amounts(_granted(pod, _NO_DEFAULTS))
 
 
 def placed_requests(pod: Pod) -> PlacedRequests:
-    """What a pod with a node holds: the largest of spec, allocated and actual, per resource.
+    """Return what a pod with a node holds: the largest of spec, allocated and actual, per resource.
 
     A resize that the node can't ever grant (PodResizePending, reason Infeasible) doesn't count.
     """
@@ -96,7 +96,7 @@ def placed_requests(pod: Pod) -> PlacedRequests:
 
 
 def amounts(nanos: Mapping[str, int]) -> dict[str, int]:
-    """Rounded amounts of the resources that nodes account for; names that aren't resources are dropped."""
+    """Return rounded amounts of the resources that nodes account for; names that aren't resources are dropped."""
     rounded = {}
     for name, value in nanos.items():
         if name == CPU:
@@ -107,7 +107,7 @@ def amounts(nanos: Mapping[str, int]) -> dict[str, int]:
 
 
 def is_scalar(name: str) -> bool:
-    """Whether the name is an extended resource, huge pages or another scalar that pods may request."""
+    """Tell whether the name is an extended resource, huge pages or another scalar that pods may request."""
     return "/" in name or name.startswith(("hugepages-", "attachable-volumes-"))
 
 
@@ -163,7 +163,7 @@ def _sum(
 
 
 def _granted(pod: Pod, defaults: Mapping[str, int]) -> _Nanos:
-    """Aggregate of the containers with their statuses, then pod level and overhead."""
+    """Add up the containers with their statuses, then pod level and overhead."""
     infeasible = _resize_is_infeasible(pod)
     statuses = {
         status.name: status

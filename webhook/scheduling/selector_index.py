@@ -44,7 +44,7 @@ class SelectorIndex(Generic[K]):
                 del self._shelves[shelf]
 
     def matching(self, namespace: str, labels: Mapping[str, str]) -> Iterator[K]:
-        """The items whose selector matches these labels of something in this namespace."""
+        """Return the items whose selector matches these labels of something in this namespace."""
         if not self._shelves:
             return
         for scope in (namespace, None):
@@ -54,5 +54,5 @@ class SelectorIndex(Generic[K]):
                         yield item
 
     def _label_for(self, scope: str | None, selector: Selector) -> tuple[str, str] | None:
-        """The required label that the fewest others are kept under."""
+        """Return the required label that the fewest others are kept under."""
         return min(selector.equal, key=lambda label: len(self._shelves.get((scope, label), ())), default=None)

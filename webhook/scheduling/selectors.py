@@ -21,7 +21,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def match_required(pod: Pod, nodes: Nodes) -> BoolArray | None:
-    """Where `spec.nodeSelector` and the required node affinity hold; None for a pod that has neither."""
+    """Return where `spec.nodeSelector` and the required node affinity hold; None for a pod that has neither."""
     affinity = pod.spec.affinity
     required = None if affinity is None or affinity.node_affinity is None else affinity.node_affinity.required
     if required is None and not pod.spec.node_selector:
@@ -35,7 +35,7 @@ def match_required(pod: Pod, nodes: Nodes) -> BoolArray | None:
 
 
 def match_selector(selector: NodeSelector, nodes: Nodes) -> BoolArray:
-    """Where one of the terms holds; without terms, nowhere."""
+    """Return where one of the terms holds; without terms, nowhere."""
     mask = np.zeros(len(nodes), dtype=np.bool_)
     for term in selector.node_selector_terms or ():
         mask |= match_term(term, nodes)
@@ -43,7 +43,7 @@ def match_selector(selector: NodeSelector, nodes: Nodes) -> BoolArray:
 
 
 def match_term(term: NodeSelectorTerm, nodes: Nodes) -> BoolArray:
-    """Where all requirements of the term hold; an empty term holds nowhere."""
+    """Return where all requirements of the term hold; an empty term holds nowhere."""
     if not term.match_expressions and not term.match_fields:
         return np.zeros(len(nodes), dtype=np.bool_)
     mask = np.ones(len(nodes), dtype=np.bool_)

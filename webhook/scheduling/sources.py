@@ -23,7 +23,7 @@ _FILES_PACKAGE = "custom_scheduler_plugins"
 
 
 def load_plugins(sources: Iterable[PluginSource] = ()) -> Registry:
-    """All plugins: the built-in ones, those registered by code that runs here, and those of the sources.
+    """Return all plugins: the built-in ones, those registered by code that runs here, and those of the sources.
 
     Raises ConfigurationError for a source that can't be imported, brings no plugin, or claims a taken name.
     """
@@ -90,7 +90,7 @@ def _import_file(path: Path) -> None:
 
 @contextmanager
 def _importing(what: str, registry: Registry) -> Iterator[None]:
-    """Registrations go to the registry; whatever goes wrong is a ConfigurationError."""
+    """Have registrations go to the registry; whatever goes wrong is a ConfigurationError."""
     try:
         with collecting(registry):
             yield

@@ -55,7 +55,7 @@ class Status:
         return ", ".join(self.reasons)
 
     def by(self, plugin: str) -> Status:
-        """The same answer with its author's name."""
+        """Return the same answer with its author's name."""
         return Status(self.code, self.reasons, plugin)
 
 

@@ -42,7 +42,7 @@ class PlacedPod:
 
     @classmethod
     def of(cls, pod: Pod, node_name: str) -> PlacedPod:
-        """What the pod holds on that node, worked out once."""
+        """Return what the pod holds on that node, worked out once."""
         return cls(pod, node_name, placed_requests(pod), host_ports(pod))
 
 
@@ -72,15 +72,15 @@ class NodeTable:
         return len(self._nodes)
 
     def row_of(self, name: str) -> int | None:
-        """The row of a node until the next removal, or None for a node that isn't known."""
+        """Return the row of a node until the next removal, or None for a node that isn't known."""
         return self._row_of.get(name)
 
     def node(self, row: int) -> Node:
-        """The node in a row."""
+        """Return the node in a row."""
         return self._nodes[row]
 
     def pods_on(self, name: str) -> Mapping[str, PlacedPod]:
-        """The pods placed on a node by uid, even where the node isn't known."""
+        """Return the pods placed on a node by uid, even where the node isn't known."""
         return self._pods.get(name, {})
 
     def put(self, node: Node) -> None:
@@ -143,21 +143,21 @@ class NodeTable:
             self.amounts.count(row, placed.requests, -1)
 
     def unschedulable(self, rows: Rows | None = None) -> BoolArray:
-        """Which nodes are cordoned."""
+        """Return which nodes are cordoned."""
         column = self._unschedulable[: len(self._nodes)]
         return column if rows is None else column[rows]
 
     def taints(self, rows: Rows | None = None) -> Values[tuple[Taint, ...]]:
-        """The taints of the nodes."""
+        """Return the taints of the nodes."""
         return self._taints.values(rows)
 
     def labels(self, key: str, rows: Rows | None = None) -> Values[str | None]:
-        """The values of one label, None where a node doesn't have it."""
+        """Return the values of one label, None where a node doesn't have it."""
         column = self._labels.get(key, lambda: (node.labels.get(key) for node in self._nodes))
         return column.values(rows)
 
     def has_image(self, name: str, rows: Rows | None = None) -> BoolArray:
-        """Which nodes have an image of exactly this name."""
+        """Return which nodes have an image of exactly this name."""
         state = self.images.get(name)
         if state is None:
             return np.zeros(len(self._nodes) if rows is None else len(rows), dtype=np.bool_)

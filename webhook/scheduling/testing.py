@@ -39,7 +39,7 @@ def make_node(
     images: Mapping[str, int] | None = None,
     unschedulable: bool = False,
 ) -> Node:
-    """A node. Taints are written as for kubectl, `key=value:NoSchedule`; images by name with their bytes."""
+    """Return a node. Taints are written as for kubectl, `key=value:NoSchedule`; images by name with their bytes."""
     manifest = {
         "metadata": {"name": name, "uid": f"uid-of-{name}", "labels": dict(labels or {})},
         "spec": {"unschedulable": unschedulable, "taints": [_taint(text) for text in taints]},
@@ -65,7 +65,7 @@ def make_pod(
     status: Mapping[str, Any] | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Pod:
-    """A pod with one container. `spec`, `status` and `metadata` add to the manifest, as in YAML."""
+    """Return a pod with one container. `spec`, `status` and `metadata` add to the manifest, as in YAML."""
     wanted = {"cpu": cpu, "memory": memory, **(requests or {})}
     container = {
         "name": "main",
@@ -88,7 +88,7 @@ def make_pod(
 
 
 def make_cache(*nodes: Node, pods: Iterable[Pod] = ()) -> Cache:
-    """A cluster of these nodes, with the pods that name their node placed."""
+    """Return a cluster of these nodes, with the pods that name their node placed."""
     cache = Cache()
     for node in nodes:
         cache.set_node(node)
@@ -98,12 +98,12 @@ def make_cache(*nodes: Node, pods: Iterable[Pod] = ()) -> Cache:
 
 
 def make_handle(cache: Cache | None = None) -> Handle:
-    """What a plugin's factory gets beside its arguments."""
+    """Return what a plugin's factory gets beside its arguments."""
     return Handle("custom-scheduler", make_cache() if cache is None else cache)
 
 
 def make_framework(cache: Cache, **plugins: object) -> Framework:
-    """The default profile over the cluster, with these plugins added by name. Ties are broken alike each time."""
+    """Return the default profile over the cluster, with these plugins added by name. Ties are broken alike each time."""
     registry = load_plugins()
     for name, plugin in plugins.items():
         registry.register(name, lambda _args, _handle, plugin=plugin: plugin)
@@ -114,7 +114,7 @@ def make_framework(cache: Cache, **plugins: object) -> Framework:
 
 
 def run_filter(plugin: object, pod: Pod, cache: Cache) -> dict[str, list[str]]:
-    """Why the plugin rejects each node that it rejects; raises AssertionError if it is no filter."""
+    """Return why the plugin rejects each node that it rejects; raises AssertionError if it is no filter."""
     nodes = Nodes(cache.table)
     filtering = as_filter(type(plugin).__name__, plugin)
     assert filtering is not None, f"{plugin!r} has neither filter nor filter_node"
@@ -139,7 +139,7 @@ def run_filter(plugin: object, pod: Pod, cache: Cache) -> dict[str, list[str]]:
 def run_score(
     plugin: object, pod: Pod, cache: Cache, *, only: Sequence[str] | None = None
 ) -> dict[str, float]:
-    """The normalized score of each node, or of `only` some; 0 for all if the plugin skips the pod."""
+    """Return the normalized score of each node, or of `only` some; 0 for all if the plugin skips the pod."""
     nodes = Nodes(cache.table) if only is None else Nodes(cache.table).only(only)
     scoring = as_score(plugin)
     assert scoring is not None, f"{plugin!r} has neither score nor score_node"

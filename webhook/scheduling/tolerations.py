@@ -12,12 +12,12 @@ _EXCLUDING = frozenset({"NoSchedule", "NoExecute"})
 
 
 def excluded_by(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> bool:
-    """Whether one of the taints keeps pods with these tolerations off the node."""
+    """Tell whether one of the taints keeps pods with these tolerations off the node."""
     return any(taint.effect in _EXCLUDING and not tolerates(tolerations, taint) for taint in taints)
 
 
 def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
-    """Whether one of the tolerations covers the taint."""
+    """Tell whether one of the tolerations covers the taint."""
     return any(_covers(toleration, taint) for toleration in tolerations)
 
 

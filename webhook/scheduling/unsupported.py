@@ -24,7 +24,7 @@ _VOLUME_KINDS = {
 
 
 def unsupported_fields(pod: Pod) -> tuple[str, ...]:
-    """The constraints on this pod that can't be honoured, named as in its manifest; empty if all can."""
+    """Return the constraints on this pod that can't be honoured, named as in its manifest; empty if all can."""
     return tuple(_constraints(pod))
 
 

@@ -61,7 +61,7 @@ class Workloads:
         self._controllers.pop((type(controller), controller.metadata.key), None)
 
     def replicas_of(self, pod: Pod) -> Selector:
-        """What all Services of the pod and its controller select, in its namespace; empty if there are none."""
+        """Return what all Services of the pod and its controller select, in its namespace; empty if there are none."""
         selector = EVERYTHING
         for key in self._index.matching(pod.metadata.namespace, pod.labels):
             selector = selector.both(self._services[key])
