@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit check format cluster clean
+.PHONY: help demo test test-unit check format cluster bench-admission clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,9 @@ format: $(READY) ## format the code and mend what the linter can
 
 cluster: $(READY) ## start a throwaway control plane and print its KUBECONFIG line; Ctrl-C ends it
 	@$(BIN)/python -m devcluster up
+
+bench-admission: $(READY) ## measure a decision in process, at several sizes of body
+	@$(BIN)/python -m bench.admission
 
 clean: ## remove the virtual environment and what the tools cached
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,40 @@
+"""The two forms of every benchmark's answer: a table, then one JSON object for each figure."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["Figure", "print_figures", "print_table"]
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure. `ratio` says how much better we are than the peer: above 1 is better; None without a peer."""
+
+    bench: str
+    case: str
+    unit: str
+    ours: float
+    peer: float | None = None
+    ratio: float | None = None
+    runs: int
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print the table for people; the first column holds names, the others numbers."""
+    table = Table(title=title, title_justify="left")
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="right" if index else "left")
+    for row in rows:
+        table.add_row(*row)
+    Console(file=sys.stdout, width=110, highlight=False).print(table)
+
+
+def print_figures(figures: Iterable[Figure]) -> None:
+    """Print the figures, a line of JSON each; nothing may be printed after them."""
+    for figure in figures:
+        sys.stdout.write(f"{msgspec.json.encode(figure).decode()}\n")
