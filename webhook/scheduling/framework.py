@@ -8,11 +8,9 @@ random, so that equal nodes fill evenly.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -41,60 +39,12 @@ from webhook.scheduling.outcome import (
     Rejection,
     Unsupported,
 )
-from webhook.scheduling.plugin import (
-    BindPlugin,
-    FilterPlugin,
-    Nomination,
-    NormalizePlugin,
-    PermitPlugin,
-    PostBindPlugin,
-    PostFilterPlugin,
-    PreBindPlugin,
-    PreEnqueuePlugin,
-    PreFilterPlugin,
-    PreScorePlugin,
-    QueueSortPlugin,
-    ReservePlugin,
-    ScorePlugin,
-    Scores,
-)
+from webhook.scheduling.plugin import Nomination, ScorePlugin, Scores
+from webhook.scheduling.plugin_set import Enabled, PluginSet
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Status
 from webhook.scheduling.unsupported import unsupported_fields
 
-__all__ = ["Enabled", "Framework", "PluginSet"]
-
-P_co = TypeVar("P_co", covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Enabled(Generic[P_co]):
-    """A plugin at one extension point."""
-
-    name: str
-    plugin: P_co
-    weight: int = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class PluginSet:
-    """The plugins of a profile at each extension point, in the order in which they run."""
-
-    queue_sort: Enabled[QueueSortPlugin]
-    pre_enqueue: tuple[Enabled[PreEnqueuePlugin], ...] = ()
-    pre_filter: tuple[Enabled[PreFilterPlugin], ...] = ()
-    filter: tuple[Enabled[FilterPlugin], ...] = ()
-    post_filter: tuple[Enabled[PostFilterPlugin], ...] = ()
-    pre_score: tuple[Enabled[PreScorePlugin], ...] = ()
-    score: tuple[Enabled[ScorePlugin], ...] = ()
-    reserve: tuple[Enabled[ReservePlugin], ...] = ()
-    permit: tuple[Enabled[PermitPlugin], ...] = ()
-    pre_bind: tuple[Enabled[PreBindPlugin], ...] = ()
-    bind: tuple[Enabled[BindPlugin], ...] = ()
-    post_bind: tuple[Enabled[PostBindPlugin], ...] = ()
-    # By the name of the score plugin that they belong to.
-    normalize: Mapping[str, NormalizePlugin]
-    # By plugin; one that is missing is woken by every event.
-    events: Mapping[str, tuple[ClusterEvent, ...]]
+__all__ = ["Framework"]
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
 from webhook.scheduling.containment import PluginError, ask
 from webhook.scheduling.events import ClusterEvent
-from webhook.scheduling.framework import Enabled, Framework, PluginSet
+from webhook.scheduling.framework import Framework
 from webhook.scheduling.per_node import as_filter, as_score
 from webhook.scheduling.plugin import (
     BindPlugin,
@@ -39,6 +39,7 @@ from webhook.scheduling.plugin import (
     ReservePlugin,
     ScorePlugin,
 )
+from webhook.scheduling.plugin_set import Enabled, PluginSet
 from webhook.scheduling.registry import Registry
 
 __all__ = ["DEFAULT_PLUGINS", "build_framework", "build_frameworks"]
