@@ -8,16 +8,17 @@ from functools import partial
 from itertools import groupby
 
 import pytest
-import yaml
 
 from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
 from tests.cases.case import Case, Json, Outcome, Placement, assert_expected
 from tests.cases.policies import POLICIES, written
 from tests.cases.real import Api
-from tests.cases.table import CASES, pod
+from tests.cases.sentinel import await_policies
+from tests.cases.table import CASES, pod, required, requirement, term
 from tests.waiting import eventually
 from webhook.policy.cel.export import export_cel
+from webhook.policy.model import Policy, RequiredLabel
 
 # Those that nothing steers come last: what steers is taken away for them.
 ORDERED = sorted(CASES, key=lambda case: not case.mutators)
@@ -29,6 +30,7 @@ KINDS = [
     for kind in ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
     for suffix in ("", "Binding")
 ]
+PODS_OF_DENY = "/api/v1/namespaces/cases-deny/pods?dryRun=All"
 PRUNE = [f"--prune-allowlist=admissionregistration.k8s.io/v1/{kind}" for kind in KINDS]
 
 
@@ -86,8 +88,7 @@ def as_cel(
     """What comes of each case with the exported policies alone."""
     found: dict[str, Outcome] = {}
     for (name, mutators), cases in GROUPS:
-        exported = export_cel(POLICIES[name])
-        cases_cluster.kubectl("apply", "--prune", "-l", EXPORTED, *PRUNE, "-f", "-", input=exported)
+        apply(cases_cluster, POLICIES[name])
         if mutators:
             type_checks += eventually(partial(checked_types, cases_cluster), "types checked")
         else:
@@ -95,6 +96,11 @@ def as_cel(
         await_policies(cases_cluster, api, f"{name}-{mutators}".lower())
         found |= {case.name: api.admit(case) for case in cases}
     return found
+
+
+def apply(cluster: DevCluster, policy: Policy) -> None:
+    """As docs/cel-export.md says."""
+    cluster.kubectl("apply", "--prune", "-l", EXPORTED, *PRUNE, "-f", "-", input=export_cel(policy))
 
 
 def denies(api: Api) -> bool:
@@ -123,58 +129,6 @@ def checked_types(cluster: DevCluster) -> list[Json]:
     return found if done else []
 
 
-def await_policies(cluster: DevCluster, api: Api, mark: str) -> None:
-    """Wait until the API server keeps to every policy and binding as it is now.
-
-    It learns of each kind in order. So a policy and a binding that are made last, and seen at work, show that
-    those before them are known.
-    """
-    cluster.kubectl("apply", "-f", "-", input=yaml.safe_dump_all(sentinels(mark)))
-
-    def at_work() -> bool:
-        answer = api.request(
-            "POST",
-            "/api/v1/namespaces/cases-free/pods?dryRun=All",
-            {**pod(), "metadata": {"name": "sentinel", "namespace": "cases-free"}},
-        )
-        warned = any(warning.endswith(mark) for warning in answer.warnings)
-        return warned and mark in answer.body["metadata"].get("annotations", {})
-
-    eventually(at_work, f"admission policies at work up to {mark}")
-
-
-def sentinels(mark: str) -> Iterator[Json]:
-    pods = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}
-    common = {
-        "matchConstraints": {"resourceRules": [pods]},
-        "matchConditions": [
-            {"name": "is-the-sentinel", "expression": 'object.metadata.?name.orValue("") == "sentinel"'}
-        ],
-    }
-    patch = (
-        '(has(object.metadata.annotations) ? [] : [JSONPatch{op: "add", path: "/metadata/annotations", value: {"a": "b"}}])'
-        f' + [JSONPatch{{op: "add", path: "/metadata/annotations/{mark}", value: "seen"}}]'
-    )
-    for kind, policy, binding in (
-        (
-            "ValidatingAdmissionPolicy",
-            {"validations": [{"expression": "false", "message": mark}]},
-            {"validationActions": ["Warn"]},
-        ),
-        (
-            "MutatingAdmissionPolicy",
-            {
-                "reinvocationPolicy": "Never",
-                "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}],
-            },
-            {},
-        ),
-    ):
-        header = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": f"sentinel-{mark}"}}
-        yield {**header, "kind": kind, "spec": {**common, **policy}}
-        yield {**header, "kind": f"{kind}Binding", "spec": {"policyName": f"sentinel-{mark}", **binding}}
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_case_through_the_webhooks(case: Case, through_webhooks: dict[str, Outcome]) -> None:
     assert_expected(case, through_webhooks[case.name])
@@ -197,3 +151,48 @@ def test_the_types_of_exported_expressions_check(as_cel: dict[str, Outcome], typ
 
     assert warnings
     assert all(not found for found in warnings.values()), warnings
+
+
+# What docs/cel-export.md says that CEL can't do.
+
+
+def test_a_denial_has_no_cause_for_each_field(
+    cases_cluster: DevCluster, api: Api, as_cel: dict[str, Outcome]
+) -> None:
+    rules = (RequiredLabel(key="a"), RequiredLabel(key="b"))
+    apply(cases_cluster, Policy(name="causes", required_labels=rules))
+    await_policies(cases_cluster, api, "causes")
+
+    answer = api.request("POST", PODS_OF_DENY, {**pod(), "metadata": {"name": "bare"}})
+
+    (cause,) = answer.body["details"]["causes"]
+    assert "labels.a is missing" in cause["message"]
+    assert "labels.b is missing" in cause["message"]
+    assert "field" not in cause
+
+
+def test_a_denial_longer_than_five_kibibytes_only_names_the_policy(
+    cases_cluster: DevCluster, api: Api, as_cel: dict[str, Outcome]
+) -> None:
+    rules = tuple(RequiredLabel(key=f"k{number}", message="m" * 256) for number in range(20))
+    apply(cases_cluster, Policy(name="long", required_labels=rules))
+    await_policies(cases_cluster, api, "long")
+
+    outcome = api.admit(Case(name="bare", object=pod()))
+
+    assert outcome.denied == "PlacementPolicy long is not kept"
+
+
+def test_a_pod_with_thousands_of_terms_is_not_steered_and_its_user_is_told(
+    cases_cluster: DevCluster, api: Api, as_cel: dict[str, Outcome]
+) -> None:
+    apply(cases_cluster, POLICIES["default"])
+    await_policies(cases_cluster, api, "terms")
+    terms = [term(requirement("a", "In", f"v{number}")) for number in range(8000)]
+    crowded = pod({"custom-scheduler.io/opt-in": "true"}, affinity=required(*terms))
+
+    outcome = api.admit(Case(name="crowded", namespace="cases-free", object=crowded))
+
+    assert outcome.object is not None
+    assert Placement.of(outcome.object).scheduler == "default-scheduler"
+    assert outcome.warnings[0].startswith("Pod opted in but is not steered: spec.schedulerName")
