@@ -5,11 +5,13 @@ import sys
 from collections.abc import Iterator
 
 import click
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from webhook import cli
 from webhook.errors import CustomSchedulerError
+from webhook.settings import BinderSettings, ServeSettings
 
 
 def leaves(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -40,6 +42,25 @@ def test_a_setting_comes_from_the_environment_with_the_command_in_its_name() -> 
     assert "CUSTOM_SCHEDULER_SERVE_PORT" in answer.output or "--port" in answer.output
 
 
+@pytest.mark.parametrize(
+    ("command", "arguments", "settings"),
+    [(cli.serve, ["--policy", "p.yaml"], ServeSettings), (cli.binder, [], BinderSettings)],
+    ids=["serve", "binder"],
+)
+def test_what_is_not_given_is_what_the_settings_say(
+    command: click.Command, arguments: list[str], settings: type[msgspec.Struct]
+) -> None:
+    given = command.make_context("test", arguments).params
+    # These two follow from the others: see ServeSettings.checked.
+    defaults = {
+        field.name: field.default
+        for field in msgspec.structs.fields(settings)
+        if not field.required and field.name not in {"cert_mode", "binder"}
+    }
+
+    assert {name: given[name] for name in defaults} == defaults
+
+
 def test_a_service_link_of_kubernetes_does_not_change_the_port() -> None:
     answer = CliRunner().invoke(
         cli.main,
@@ -47,6 +68,7 @@ def test_a_service_link_of_kubernetes_does_not_change_the_port() -> None:
         env={"CUSTOM_SCHEDULER_PORT": "tcp://10.96.12.1:443"},
     )
 
+    assert "give --tls-cert and --tls-key" in answer.output
     assert "tcp://" not in answer.output
 
 

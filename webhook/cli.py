@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from webhook.errors import CustomSchedulerError
+from webhook.observe.exposition import shared_between_workers
+from webhook.observe.logs import LogFormat, configure_logging
 from webhook.settings import BinderSettings, CertMode, ServeSettings, own_namespace
 
 __all__ = ["main"]
@@ -135,16 +137,18 @@ def main() -> None:
 @click.option("--binder/--no-binder", default=None, help="Also place pods. Default: if there is a cluster.")
 @_log_options
 def serve(
-    *, cert_mode: CertMode | None, binder: bool | None, log_format: str, namespace: str | None, **others: Any
+    *,
+    cert_mode: CertMode | None,
+    binder: bool | None,
+    log_format: LogFormat,
+    namespace: str | None,
+    **others: Any,
 ) -> None:
     """Answer AdmissionReviews over TLS and, beside it, place pods."""
     settings = ServeSettings.checked(
         cert_mode=cert_mode, binder=binder, namespace=own_namespace(namespace), **others
     )
-    from webhook.observe.exposition import shared_between_workers
-    from webhook.observe.logs import configure_logging
-
-    configure_logging("json" if log_format == "json" else "text")
+    configure_logging(log_format)
     with shared_between_workers(settings.workers):
         from webhook.commands import serve as command
 
@@ -155,13 +159,12 @@ def serve(
 @_cluster_options
 @_ops_options
 @_log_options
-def binder(*, namespace: str | None, log_format: str, **others: Any) -> None:
+def binder(*, namespace: str | None, log_format: LogFormat, **others: Any) -> None:
     """Place the pods whose spec.schedulerName is a profile's."""
     settings = BinderSettings(namespace=own_namespace(namespace), **others)
+    configure_logging(log_format)
     from webhook.commands import binder as command
-    from webhook.observe.logs import configure_logging
 
-    configure_logging("json" if log_format == "json" else "text")
     sys.exit(command.run(settings))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from webhook.observe.logs import configure_logging
+from webhook.observe.logs import LogFormat, configure_logging
 
 
 @pytest.fixture
@@ -59,9 +59,9 @@ def test_a_traceback_stays_inside_its_json_line() -> None:
 
 @pytest.mark.parametrize("log_format", ["json", "text"])
 @pytest.mark.usefixtures("_restored_logging")
-def test_a_value_from_a_request_cannot_forge_a_second_line(log_format: str) -> None:
+def test_a_value_from_a_request_cannot_forge_a_second_line(log_format: LogFormat) -> None:
     stream = io.StringIO()
-    configure_logging("json" if log_format == "json" else "text", stream=stream)
+    configure_logging(log_format, stream=stream)
 
     log.info("denied %s", "x\nforged", extra={"user": "eve\nERROR all is lost"})
 

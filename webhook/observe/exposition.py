@@ -8,9 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["CONTENT_TYPE", "exposition", "forget_worker", "shared_between_workers"]
-
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+__all__ = ["exposition", "forget_worker", "shared_between_workers"]
 
 # Read by prometheus_client when it is first imported: from then on metrics live in files that workers share.
 _SHARED = "PROMETHEUS_MULTIPROC_DIR"
