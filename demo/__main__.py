@@ -7,13 +7,11 @@ from contextlib import ExitStack, suppress
 
 import click
 
-from demo.story import Story
+from demo.story import NODES, Story
 from demo.terminal import Terminal
 from devcluster.cluster import DevCluster
 from devcluster.errors import DevClusterError
-from devcluster.installation import Installation, InstallationError
-
-NODES = 6
+from devcluster.installation import Installation
 
 
 @click.command(epilog="Example: make demo KEEP=1")
@@ -23,7 +21,7 @@ def main(*, keep: bool) -> None:
     terminal = Terminal()
     try:
         kept = _perform(terminal, keep=keep)
-    except (DevClusterError, InstallationError) as error:
+    except DevClusterError as error:
         terminal.result(str(error), good=False)
         sys.exit(1)
     sys.exit(0 if kept else 1)
@@ -33,8 +31,8 @@ def _perform(terminal: Terminal, *, keep: bool) -> bool:
     with ExitStack() as stage:
         with terminal.progress("Starting a control plane and custom-scheduler beside it"):
             cluster = stage.enter_context(DevCluster())
-            for number in range(1, NODES + 1):
-                cluster.add_node(f"node-{number}", labels={"custom": "yes"} if number % 2 else {})
+            for name, labels in NODES.items():
+                cluster.add_node(name, labels=labels)
             installation = stage.enter_context(Installation(cluster))
         story = Story(cluster, terminal)
         kept = story.tell()

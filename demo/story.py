@@ -9,12 +9,15 @@ from pathlib import Path
 from demo.terminal import Terminal
 from devcluster.cluster import DevCluster
 
-__all__ = ["Story"]
+__all__ = ["NODES", "Story"]
 
 # Relative, as a person in the checkout would type it.
 MANIFESTS = Path("demo/manifests")
 NAMESPACE = "team-a"
+NODES = {f"node-{number}": {"custom": "yes"} if number % 2 else {} for number in range(1, 7)}
 WAIT_SECONDS = 20.0
+
+_LABELLED = [name for name, labels in NODES.items() if "custom" in labels]
 
 
 class StepFailed(Exception):
@@ -52,7 +55,7 @@ class Story:
 
     def _prepare(self) -> None:
         self._terminal.heading(
-            f"A cluster of 6 nodes, 3 of which carry the label custom; namespace {NAMESPACE}"
+            f"A cluster of {len(NODES)} nodes, {len(_LABELLED)} of which carry the label custom; namespace {NAMESPACE}"
         )
         self._kubectl("get", "nodes", "--label-columns", "custom")
         self._kubectl("create", "namespace", NAMESPACE)
@@ -102,7 +105,9 @@ class Story:
         condition = 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}'
         message = self._kubectl("get", "pod", "too-big", "-n", NAMESPACE, "-o", condition)
         self._expect(
-            message, "0/6 nodes are available: 3 Insufficient cpu, 3 node(s) didn't match Pod's node affinity"
+            message,
+            f"0/{len(NODES)} nodes are available: {len(_LABELLED)} Insufficient cpu, "
+            f"{len(NODES) - len(_LABELLED)} node(s) didn't match Pod's node affinity",
         )
         self._events("too-big")
 

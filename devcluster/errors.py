@@ -1,14 +1,15 @@
 """The errors of a devcluster; the text of each is one line that names the thing and what was wrong with it.
 
 DevClusterError
-├── BuildError      the programs can't be built or found
-├── StartError      a component did not start, or ended by itself
-└── RequestError    the API server answered a request with an error
+├── BuildError          the programs can't be built or found
+├── StartError          a component did not start, or ended by itself
+├── RequestError        the API server answered a request with an error
+└── InstallationError   custom-scheduler did not come up beside it, or ended by itself
 """
 
 from __future__ import annotations
 
-__all__ = ["BuildError", "DevClusterError", "RequestError", "StartError"]
+__all__ = ["BuildError", "DevClusterError", "InstallationError", "RequestError", "StartError"]
 
 
 class DevClusterError(Exception):
@@ -29,3 +30,7 @@ class RequestError(DevClusterError):
     def __init__(self, message: str, *, status: int) -> None:
         super().__init__(message)
         self.status = status
+
+
+class InstallationError(DevClusterError):
+    """custom-scheduler did not come up beside the cluster, or ended by itself."""

@@ -13,18 +13,15 @@ from typing import Self
 import urllib3
 
 from devcluster.cluster import DevCluster
+from devcluster.errors import InstallationError
 from devcluster.ports import free_port
 from devcluster.tether import tethered
 
-__all__ = ["Installation", "InstallationError"]
+__all__ = ["Installation"]
 
 MANIFESTS = Path(__file__).resolve().parents[1] / "manifests"
 # What the overlay says; a free port takes its place, so that several installations don't collide.
 _OVERLAY_ADDRESS = "localhost:8443"
-
-
-class InstallationError(Exception):
-    """`serve` did not come up, or ended on its own."""
 
 
 class Installation:
