@@ -15,6 +15,7 @@ import yaml
 from webhook.policy.parse import load_policy
 from webhook.scheduling.config import load_configuration
 from webhook.server.app import DECISIONS
+from webhook.serving.options import ServingOptions
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 KUBECTL = Path(sys.executable).with_name("kubectl")
@@ -141,10 +142,14 @@ def test_our_pods_are_restricted_and_carry_the_label_we_ask_for() -> None:
 
 
 def test_the_pod_outlives_its_drain() -> None:
-    # serve's default drain, then gunicorn's graceful stop
-    (webhook,) = [d for d in of_kind("base", "Deployment") if d["metadata"]["name"] == "custom-scheduler"]
+    options = ServingOptions()
+    for variant in ("base", "overlays/single"):
+        (webhook,) = [
+            d for d in of_kind(variant, "Deployment") if d["metadata"]["name"] == "custom-scheduler"
+        ]
+        pod = webhook["spec"]["template"]["spec"]
 
-    assert webhook["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] >= 10 + 10 + 5
+        assert pod["terminationGracePeriodSeconds"] > options.drain_seconds + options.graceful_seconds + 1
 
 
 def test_the_shipped_policy_and_scheduler_configuration_are_valid() -> None:
