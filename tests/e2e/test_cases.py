@@ -188,11 +188,16 @@ def test_a_pod_with_thousands_of_terms_is_not_steered_and_its_user_is_told(
 ) -> None:
     apply(cases_cluster, POLICIES["default"])
     await_policies(cases_cluster, api, "terms")
-    terms = [term(requirement("a", "In", f"v{number}")) for number in range(8000)]
-    crowded = pod({"custom-scheduler.io/opt-in": "true"}, affinity=required(*terms))
 
-    outcome = api.admit(Case(name="crowded", namespace="cases-free", object=crowded))
+    def crowded(size: int) -> Outcome:
+        terms = [term(requirement("a", "In", f"v{number}")) for number in range(size)]
+        obj = pod({"custom-scheduler.io/opt-in": "true"}, affinity=required(*terms))
+        return api.admit(Case(name="crowded", namespace="cases-free", object=obj))
 
-    assert outcome.object is not None
-    assert Placement.of(outcome.object).scheduler == "default-scheduler"
-    assert outcome.warnings[0].startswith("Pod opted in but is not steered: spec.schedulerName")
+    few, many = crowded(3000), crowded(8000)
+
+    assert few.object is not None
+    assert many.object is not None
+    assert Placement.of(few.object).scheduler == "custom-scheduler"
+    assert Placement.of(many.object).scheduler == "default-scheduler"
+    assert many.warnings[0].startswith("Pod opted in but is not steered: spec.schedulerName")

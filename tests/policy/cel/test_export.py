@@ -176,3 +176,17 @@ def test_a_denial_is_forbidden_as_the_webhooks_is() -> None:
         (validation,) = spec["validations"]
         assert validation["reason"] == "Forbidden"
         assert "\n" not in validation["message"]
+
+
+def test_the_guide_selects_what_is_exported() -> None:
+    guide = (MANIFESTS.parents[1] / "docs/cel-export.md").read_text()
+    kinds = {each["kind"] for each in admission_policies(DEFAULT)}
+
+    applied = guide.partition("kubectl apply")[2].partition("\n\n")[0]
+    assert f"app.kubernetes.io/component={LABELS['app.kubernetes.io/component']}" in applied
+    assert {line.rpartition("/")[2].rstrip(" \\") for line in applied.splitlines()[1:]} == kinds
+
+
+def test_nothing_is_written_to_the_audit_log_of_what_is_kept() -> None:
+    for spec in named(admission_policies(DEFAULT), "ValidatingAdmissionPolicy").values():
+        assert "auditAnnotations" not in spec
