@@ -3,7 +3,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from webhook.scheduling.events import Action, ClusterEvent, Resource, assigned_pod_event, node_event
+from webhook.scheduling.events import (
+    Action,
+    ClusterEvent,
+    Resource,
+    assigned_pod_event,
+    node_event,
+    object_event,
+)
 from webhook.scheduling.objects import Node, Pod
 from webhook.scheduling.testing import make_node, make_pod
 
@@ -72,3 +79,12 @@ def test_events_match_by_kind_and_any_common_action() -> None:
     assert waits.matches(ClusterEvent(Resource.NODE, Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT))
     assert not waits.matches(ClusterEvent(Resource.NODE, Action.UPDATE_NODE_TAINT))
     assert not waits.matches(ClusterEvent(Resource.ASSIGNED_POD, Action.ADD))
+
+
+def test_other_objects_come_go_or_change() -> None:
+    kind, one, other = Resource.PERSISTENT_VOLUME, object(), object()
+
+    assert object_event(kind, None, one) == ClusterEvent(kind, Action.ADD)
+    assert object_event(kind, one, other) == ClusterEvent(kind, Action.UPDATE)
+    assert object_event(kind, one, None) == ClusterEvent(kind, Action.DELETE)
+    assert object_event(kind, one, one) is None

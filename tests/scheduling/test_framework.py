@@ -365,6 +365,7 @@ def test_the_queue_is_sorted_by_priority_and_then_time() -> None:
 ADDED = ClusterEvent(Resource.NODE, Action.ADD)
 RELABELLED = ClusterEvent(Resource.NODE, Action.UPDATE_NODE_LABEL)
 POD_GONE = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
+CLAIM_BOUND = ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, Action.UPDATE)
 
 
 @pytest.mark.parametrize(
@@ -376,6 +377,7 @@ POD_GONE = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
         ({"NodeResourcesFit", "NodeAffinity"}, RELABELLED, True),
         ({"SchedulingGates"}, ADDED, False),
         ({"Unsupported"}, POD_GONE, False),
+        ({"Unsupported"}, CLAIM_BOUND, True),
         ({"Unsupported"}, ADDED, False),
         ({"NoEventsNamed"}, RELABELLED, True),
         (set[str](), RELABELLED, True),

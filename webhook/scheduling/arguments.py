@@ -10,9 +10,13 @@ import msgspec
 from webhook.errors import ConfigurationError
 from webhook.faults import path_and_fault
 
-__all__ = ["parse_args"]
+__all__ = ["NoArgs", "parse_args"]
 
 T = TypeVar("T")
+
+
+class NoArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a plugin takes that takes no arguments."""
 
 
 def parse_args(plugin: str, args: Mapping[str, Any], type_: type[T]) -> T:

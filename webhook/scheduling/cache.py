@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from webhook.scheduling.namespaces import Namespaces
 from webhook.scheduling.objects import Node, Pod
+from webhook.scheduling.storage import Storage
 from webhook.scheduling.table import NodeTable, PlacedPod
 from webhook.scheduling.workloads import Workloads
 
@@ -15,12 +16,13 @@ __all__ = ["Cache"]
 
 
 class Cache:
-    """Nodes and placed pods, as the columns of `table`, and what selectors ask for beside them."""
+    """Nodes and placed pods, as the columns of `table`, and what plugins ask for beside them."""
 
     def __init__(self) -> None:
         self.table = NodeTable()
         self.workloads = Workloads()
         self.namespaces = Namespaces()
+        self.storage = Storage()
         self._placed: dict[str, PlacedPod] = {}
         self._assumed: set[str] = set()
 

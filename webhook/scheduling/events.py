@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from webhook.scheduling.objects import Node, Pod
 from webhook.scheduling.resources import placed_requests
 
-__all__ = ["Action", "ClusterEvent", "Resource", "assigned_pod_event", "node_event"]
+__all__ = ["Action", "ClusterEvent", "Resource", "assigned_pod_event", "node_event", "object_event"]
 
 
 class Resource(enum.Enum):
@@ -20,6 +20,11 @@ class Resource(enum.Enum):
 
     NODE = "Node"
     ASSIGNED_POD = "AssignedPod"
+    PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
+    PERSISTENT_VOLUME = "PersistentVolume"
+    STORAGE_CLASS = "StorageClass"
+    CSI_NODE = "CSINode"
+    CSI_DRIVER = "CSIDriver"
 
 
 class Action(enum.Flag):
@@ -27,6 +32,8 @@ class Action(enum.Flag):
 
     ADD = enum.auto()
     DELETE = enum.auto()
+    # Of whatever in the object, where no finer action is told apart.
+    UPDATE = enum.auto()
     UPDATE_NODE_ALLOCATABLE = enum.auto()
     UPDATE_NODE_LABEL = enum.auto()
     UPDATE_NODE_TAINT = enum.auto()
@@ -69,6 +76,15 @@ def node_event(old: Node | None, new: Node | None) -> ClusterEvent | None:
     if old.status.declared_features != new.status.declared_features:
         action |= Action.UPDATE_NODE_DECLARED_FEATURE
     return ClusterEvent(Resource.NODE, action) if action else None
+
+
+def object_event(resource: Resource, old: object | None, new: object | None) -> ClusterEvent | None:
+    """Return the event behind the change of an object in which no finer actions are told apart, None if it is the same."""
+    if old == new:
+        return None
+    if old is None or new is None:
+        return ClusterEvent(resource, Action.ADD if old is None else Action.DELETE)
+    return ClusterEvent(resource, Action.UPDATE)
 
 
 def assigned_pod_event(old: Pod | None, new: Pod | None) -> ClusterEvent | None:

@@ -42,7 +42,7 @@ from webhook.scheduling.outcome import (
 from webhook.scheduling.plugin import Nomination, ScorePlugin, Scores
 from webhook.scheduling.plugin_set import Enabled, PluginSet
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Status
-from webhook.scheduling.unsupported import unsupported_fields
+from webhook.scheduling.unsupported import UNSUPPORTED_EVENTS, unsupported_fields
 
 __all__ = ["Framework"]
 
@@ -85,7 +85,7 @@ class Framework:
 
     def schedule(self, pod: Pod) -> Decision:
         """Choose a node for the pod, or say why none will do. What a plugin does wrong never raises."""
-        fields = unsupported_fields(pod)
+        fields = unsupported_fields(pod, self._cache.storage)
         if fields:
             return Unsupported(pod, fields)
         try:
@@ -229,7 +229,7 @@ class Framework:
 
     def _waits_for(self, plugin: str, event: ClusterEvent) -> bool:
         if plugin == UNSUPPORTED:
-            return False
+            return any(each.matches(event) for each in UNSUPPORTED_EVENTS)
         events = self._plugins.events.get(plugin)
         return events is None or any(each.matches(event) for each in events)
 

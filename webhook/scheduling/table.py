@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from webhook.scheduling.amounts import Amounts
+from webhook.scheduling.claims import ClaimsInUse
 from webhook.scheduling.columns import BoolArray, ColumnCache, InternedColumn, Values
 from webhook.scheduling.images import Images
 from webhook.scheduling.objects import Node, Pod, Taint
@@ -57,6 +58,7 @@ class NodeTable:
         self.generation = 0
         self.ports = HostPorts()
         self.images = Images()
+        self.claims = ClaimsInUse()
         self.amounts = Amounts()
         self._row_of: dict[str, int] = {}
         self.pod_groups = PodGroups(self._row_of.get)
@@ -122,6 +124,7 @@ class NodeTable:
         self.generation += 1
         self._pods.setdefault(placed.node_name, {})[placed.pod.metadata.uid] = placed
         self.ports.take(placed.node_name, placed.ports)
+        self.claims.take(placed.pod)
         self.pod_groups.place(placed.pod, placed.node_name)
         self.placed_terms.place(placed.pod, placed.node_name)
         row = self._row_of.get(placed.node_name)
@@ -136,6 +139,7 @@ class NodeTable:
         if not pods:
             del self._pods[placed.node_name]
         self.ports.give_back(placed.node_name, placed.ports)
+        self.claims.give_back(placed.pod)
         self.pod_groups.release(placed.pod, placed.node_name)
         self.placed_terms.release(placed.pod, placed.node_name)
         row = self._row_of.get(placed.node_name)

@@ -33,11 +33,20 @@ from webhook.scheduling.objects.selectors import (
     NodeSelectorRequirement,
     NodeSelectorTerm,
 )
+from webhook.scheduling.objects.storage import (
+    CSIDriver,
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
 from webhook.scheduling.objects.volumes import ImageVolumeSource, PersistentVolumeClaimSource, Volume
 from webhook.scheduling.objects.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
 
 __all__ = [
     "Affinity",
+    "CSIDriver",
+    "CSINode",
     "Container",
     "ContainerImage",
     "ContainerPort",
@@ -54,6 +63,8 @@ __all__ = [
     "NodeSelectorTerm",
     "NodeSpec",
     "NodeStatus",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
     "PersistentVolumeClaimSource",
     "Pod",
     "PodAffinity",
@@ -71,6 +82,7 @@ __all__ = [
     "SchedulingGate",
     "Service",
     "StatefulSet",
+    "StorageClass",
     "Taint",
     "Toleration",
     "TopologySpreadConstraint",

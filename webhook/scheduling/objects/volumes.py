@@ -29,6 +29,7 @@ class Volume(ApiObject, frozen=True, kw_only=True):
     gce_persistent_disk: Present | None = None
     aws_elastic_block_store: Present | None = None
     azure_disk: Present | None = None
+    azure_file: Present | None = None
     cinder: Present | None = None
     iscsi: Present | None = None
     portworx_volume: Present | None = None

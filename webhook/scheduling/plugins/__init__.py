@@ -15,6 +15,9 @@ from webhook.scheduling.plugins.pod_topology_spread import PodTopologySpread
 from webhook.scheduling.plugins.priority_sort import PrioritySort
 from webhook.scheduling.plugins.scheduling_gates import SchedulingGates
 from webhook.scheduling.plugins.taint_toleration import TaintToleration
+from webhook.scheduling.plugins.volume_binding import VolumeBinding
+from webhook.scheduling.plugins.volume_restrictions import VolumeRestrictions
+from webhook.scheduling.plugins.volume_zone import VolumeZone
 from webhook.scheduling.registry import Registry, as_factory
 
 __all__ = ["register_built_in"]
@@ -28,6 +31,9 @@ _CLASSES = (
     NodeAffinity,
     NodePorts,
     NodeResourcesFit,
+    VolumeRestrictions,
+    VolumeBinding,
+    VolumeZone,
     PodTopologySpread,
     InterPodAffinity,
     NodeResourcesBalancedAllocation,
