@@ -4,7 +4,7 @@ import pytest
 
 from webhook.errors import PolicyError
 from webhook.policy.cel.export import export_cel
-from webhook.policy.model import Placement, Policy, RequiredLabel, Toleration
+from webhook.policy.model import Exempt, Placement, Policy, RequiredLabel, Toleration
 from webhook.policy.pattern import Pattern
 
 
@@ -36,3 +36,18 @@ def test_seconds_that_a_float_cannot_hold_are_refused(seconds: int) -> None:
 
     with pytest.raises(PolicyError, match=r"spec\.placement\.tolerations\[0\]\.tolerationSeconds"):
         export_cel(Policy(name="default", placement=Placement(tolerations=(toleration,))))
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Policy(
+            name="a", required_labels=tuple(RequiredLabel(key=f"k{n}", message="m" * 250) for n in range(200))
+        ),
+        Policy(name="a", exempt=Exempt(users=frozenset(f"somebody-{n}" for n in range(10_000)))),
+    ],
+    ids=["rules", "users"],
+)
+def test_a_policy_too_long_for_one_expression_is_refused(policy: Policy) -> None:
+    with pytest.raises(PolicyError, match=r"custom-scheduler-\S+ would have an expression of \d+ characters"):
+        export_cel(policy)

@@ -16,7 +16,7 @@ from webhook.policy.cel import registration, subject
 from webhook.policy.cel.affinity import TERMS
 from webhook.policy.cel.expression import Expression, Variable, listed, literal
 from webhook.policy.cel.labels import POD_VARIABLES, WORKLOAD_VARIABLES, pod_faults, workload_faults
-from webhook.policy.cel.limits import refuse_what_cel_cannot_take
+from webhook.policy.cel.limits import refuse_long_expressions, refuse_what_cel_cannot_take
 from webhook.policy.cel.placement import other_scheduler_fault, placement_variables
 from webhook.policy.cel.registration import Json, Selection
 from webhook.policy.cel.steering import CAN_BE_STEERED, steering_conditions, steering_patch
@@ -190,6 +190,7 @@ class _Export:
         return self._object(f"{kind}Binding", f"{name}-{of}" if of else name, spec)
 
     def _object(self, kind: str, name: str, spec: Json) -> Json:
+        refuse_long_expressions(_full_name(name), spec)
         generation = f"{self._policy.generation:012x}"
         return {
             "apiVersion": _API_VERSION,

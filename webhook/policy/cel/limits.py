@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from webhook.errors import PolicyError
 from webhook.policy.model import Policy
 from webhook.policy.pattern import Pattern
 
-__all__ = ["refuse_what_cel_cannot_take", "whole"]
+__all__ = ["refuse_long_expressions", "refuse_what_cel_cannot_take", "whole"]
 
 # A JSON patch made by CEL carries numbers as float64: k8s.io/apiserver pkg/cel/mutation/dynamic ConvertToNative.
 _EXACT_IN_A_FLOAT = 2**53
+# github.com/google/cel-go parser/parser.go, expressionSizeCodePointLimit
+_EXPRESSION_LENGTH = 100_000
 # An escape, or a quotation, in which there are none.
 _ESCAPE = re.compile(r"\\Q.*?(?:\\E|$)|\\(?P<escaped>.)", re.DOTALL)
 
@@ -30,6 +33,18 @@ def refuse_what_cel_cannot_take(policy: Policy) -> None:
                 f"spec.placement.tolerations[{index}].tolerationSeconds is {seconds}; CEL's patches carry integers up to "
                 f"{_EXACT_IN_A_FLOAT}: leave it out to tolerate the taint for ever"
             )
+
+
+def refuse_long_expressions(name: str, value: object) -> None:
+    """Raise PolicyError where a part of the exported object `name` is longer than CEL's parser takes."""
+    if isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            refuse_long_expressions(name, part)
+    elif isinstance(value, str) and len(value) > _EXPRESSION_LENGTH:
+        raise PolicyError(
+            f"the policy is too long for CEL: {name} would have an expression of {len(value)} characters, of "
+            f"{_EXPRESSION_LENGTH} at most; list less in it"
+        )
 
 
 def _fault(pattern: Pattern) -> str | None:
