@@ -1,15 +1,27 @@
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import msgspec
 import pytest
 
 from tests.binder.scheduler import bound_to, pod
-from webhook.binder.changes import apply_node_change, apply_pod_change
+from webhook.binder.changes import (
+    apply_controller_change,
+    apply_namespace_change,
+    apply_node_change,
+    apply_pod_change,
+    apply_service_change,
+    apply_storage_change,
+)
 from webhook.binder.queue import Place, SchedulingQueue
 from webhook.kube.informer import Change
 from webhook.scheduling.cache import Cache
-from webhook.scheduling.objects import Pod
+from webhook.scheduling.labels import EVERYTHING
+from webhook.scheduling.objects import Namespace, PersistentVolumeClaim, Pod, ReplicaSet, Service
 from webhook.scheduling.testing import make_framework, make_node, make_pod
+
+T = TypeVar("T")
 
 OURS = {"custom-scheduler"}
 
@@ -114,3 +126,51 @@ def test_a_node_change_that_helps_nobody_wakes_nobody(harness: Harness) -> None:
     apply_node_change(Change(old=node, new=beat), harness.cache, harness.queue)
 
     assert harness.queue.count(Place.UNSCHEDULABLE) == 1
+
+
+def decoded(kind: type[T], name: str, **more: Any) -> T:
+    return msgspec.convert({"metadata": {"name": name, "namespace": "default"}, **more}, kind)
+
+
+def test_labels_of_namespaces_are_taken_over_and_forgotten(harness: Harness) -> None:
+    theirs = msgspec.convert({"metadata": {"name": "theirs", "labels": {"team": "a"}}}, Namespace)
+
+    apply_namespace_change(Change(old=None, new=theirs), harness.cache, harness.queue)
+    known = harness.cache.namespaces.labels("theirs")
+    apply_namespace_change(Change(old=theirs, new=None), harness.cache, harness.queue)
+
+    assert known == {"team": "a"}
+    assert harness.cache.namespaces.labels("theirs") == {}
+
+
+def test_services_and_controllers_are_taken_over_and_forgotten(harness: Harness) -> None:
+    web = decoded(Service, "web", spec={"selector": {"app": "web"}})
+    owner = decoded(ReplicaSet, "owner", spec={"selector": {"matchLabels": {"hash": "1"}}})
+    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "owner", "controller": True}
+    replica = make_pod(labels={"app": "web"}, metadata={"ownerReferences": [reference]})
+
+    apply_service_change(Change(old=None, new=web), harness.cache, harness.queue)
+    apply_controller_change(Change(old=None, new=owner), harness.cache, harness.queue)
+    known = harness.cache.workloads.replicas_of(replica)
+    apply_service_change(Change(old=web, new=None), harness.cache, harness.queue)
+    apply_controller_change(Change(old=owner, new=None), harness.cache, harness.queue)
+
+    assert known == EVERYTHING.requiring({"app": "web", "hash": "1"})
+    assert harness.cache.workloads.replicas_of(replica) == EVERYTHING
+
+
+def test_a_claim_wakes_the_pods_that_wait_for_storage_and_no_others(harness: Harness) -> None:
+    for name, plugin in (("a", "VolumeBinding"), ("b", "NodeResourcesFit")):
+        harness.pod(None, pod(name))
+        queued = harness.queue.pop()
+        assert queued is not None
+        harness.queue.reject(queued, frozenset({plugin}))
+    claim = decoded(PersistentVolumeClaim, "c")
+
+    apply_storage_change(Change(old=None, new=claim), harness.cache, harness.queue)
+    known = harness.cache.storage.claim("default", "c")
+    apply_storage_change(Change(old=claim, new=None), harness.cache, harness.queue)
+
+    assert known == claim
+    assert harness.cache.storage.claim("default", "c") is None
+    assert (harness.queue.count(Place.BACKOFF), harness.queue.count(Place.UNSCHEDULABLE)) == (1, 1)

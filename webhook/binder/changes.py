@@ -2,15 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
+from typing import TypeAlias, TypeVar
 
 from webhook.binder.queue import SchedulingQueue
 from webhook.kube.informer import Change
+from webhook.kube.meta import HasMetadata
 from webhook.scheduling.cache import Cache
-from webhook.scheduling.events import assigned_pod_event, node_event
-from webhook.scheduling.objects import Node, Pod
+from webhook.scheduling.events import Resource, assigned_pod_event, node_event, object_event
+from webhook.scheduling.objects import (
+    CSIDriver,
+    CSINode,
+    Namespace,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    Service,
+    StorageClass,
+)
+from webhook.scheduling.storage import StorageObject
+from webhook.scheduling.workloads import Controller
 
-__all__ = ["apply_node_change", "apply_pod_change"]
+__all__ = [
+    "Apply",
+    "apply_controller_change",
+    "apply_namespace_change",
+    "apply_node_change",
+    "apply_pod_change",
+    "apply_service_change",
+    "apply_storage_change",
+]
+
+T = TypeVar("T", bound=HasMetadata)
+
+# Takes over the change of one kind of object, and wakes the pods that it may help.
+Apply: TypeAlias = Callable[[Change[T], Cache, SchedulingQueue], None]
+
+_STORAGE_RESOURCES: dict[type[StorageObject], Resource] = {
+    PersistentVolumeClaim: Resource.PERSISTENT_VOLUME_CLAIM,
+    PersistentVolume: Resource.PERSISTENT_VOLUME,
+    StorageClass: Resource.STORAGE_CLASS,
+    CSINode: Resource.CSI_NODE,
+    CSIDriver: Resource.CSI_DRIVER,
+}
 
 
 def apply_node_change(change: Change[Node], cache: Cache, queue: SchedulingQueue) -> None:
@@ -42,6 +77,43 @@ def apply_pod_change(
             queue.add(new)
     elif (known := new or old) is not None:
         queue.remove(known.metadata.uid)
+
+
+def apply_namespace_change(change: Change[Namespace], cache: Cache, _queue: SchedulingQueue) -> None:
+    """Take over a namespace's change. It wakes no pod: kube-scheduler's plugins wait for none either."""
+    if change.new is not None:
+        cache.namespaces.set(change.new)
+    elif change.old is not None:
+        cache.namespaces.remove(change.old.metadata.name)
+
+
+def apply_service_change(change: Change[Service], cache: Cache, _queue: SchedulingQueue) -> None:
+    """Take over a Service's change, which says which pods belong together; it makes room for none."""
+    if change.new is not None:
+        cache.workloads.set_service(change.new)
+    elif change.old is not None:
+        cache.workloads.remove_service(change.old)
+
+
+def apply_controller_change(change: Change[Controller], cache: Cache, _queue: SchedulingQueue) -> None:
+    """Take over a controller's change, in the same way."""
+    if change.new is not None:
+        cache.workloads.set_controller(change.new)
+    elif change.old is not None:
+        cache.workloads.remove_controller(change.old)
+
+
+def apply_storage_change(change: Change[StorageObject], cache: Cache, queue: SchedulingQueue) -> None:
+    """Take over the change of a claim, a volume or what is around them, and wake the pods that it may help."""
+    known = change.new or change.old
+    if known is None:
+        return
+    if change.new is not None:
+        cache.storage.put(change.new)
+    else:
+        cache.storage.remove(known)
+    if (event := object_event(_STORAGE_RESOURCES[type(known)], change.old, change.new)) is not None:
+        queue.wake(event)
 
 
 def _wants_a_node(pod: Pod, scheduler_names: Container[str]) -> bool:

@@ -7,15 +7,16 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from webhook.binder.binding import Binding, BindResult, Outcome
-from webhook.binder.changes import apply_node_change, apply_pod_change
+from webhook.binder.changes import Apply, apply_node_change, apply_pod_change
 from webhook.binder.condition import NotScheduled
 from webhook.binder.queue import QueuedPod, SchedulingQueue
 from webhook.binder.reporter import Reporter
 from webhook.binder.takeover import Listing, Takeover
 from webhook.kube.informer import Change
+from webhook.kube.meta import HasMetadata
 from webhook.observe import scheduling_metrics as metrics
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.events import Action, ClusterEvent, Resource
@@ -26,6 +27,8 @@ from webhook.scheduling.outcome import FitError, Placement, PluginFailure
 from webhook.scheduling.status import Status
 
 __all__ = ["Binder", "SchedulingLoop"]
+
+T = TypeVar("T", bound=HasMetadata)
 
 log = logging.getLogger("custom_scheduler.binder")
 
@@ -84,6 +87,10 @@ class SchedulingLoop:
     def node_changed(self, change: Change[Node]) -> None:
         """Take in what a watch told of a node."""
         self._inbox.put(partial(self._take_node, change))
+
+    def other_changed(self, apply: Apply[T], change: Change[T]) -> None:
+        """A watch told of an object of another kind, whose change `apply` takes over."""
+        self._inbox.put(partial(apply, change, self._cache, self._queue))
 
     def listed(self, listing: Listing) -> None:
         """Take in that all changes found by a list have been told."""

@@ -11,19 +11,16 @@ from webhook.binder.condition import ConditionWriter
 from webhook.binder.loop import SchedulingLoop
 from webhook.binder.reporter import Reporter
 from webhook.binder.takeover import Takeover
+from webhook.binder.watches import Watches
 from webhook.kube.elector import Elector, LeaseTiming
 from webhook.kube.events import EventRecorder
-from webhook.kube.informer import Informer
 from webhook.kube.transport import KubeClient
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.framework import Framework
-from webhook.scheduling.objects import Node, Pod
 
 __all__ = ["BinderService"]
 
 LEASE = "custom-scheduler"
-# Pods that have ended hold nothing; the API server keeps them for days.
-_NOT_ENDED = [("fieldSelector", "status.phase!=Succeeded,status.phase!=Failed")]
 
 
 class BinderService:
@@ -54,21 +51,7 @@ class BinderService:
             on_stopped=lambda: self._loop.follow(),
             timing=timing,
         )
-        self._pods: Informer[Pod] = Informer(
-            client,
-            "/api/v1/pods",
-            Pod,
-            lambda change: self._loop.pod_changed(change),
-            query=_NOT_ENDED,
-            on_synced=lambda: self._listed(self._pods),
-        )
-        self._nodes: Informer[Node] = Informer(
-            client,
-            "/api/v1/nodes",
-            Node,
-            lambda change: self._loop.node_changed(change),
-            on_synced=lambda: self._listed(self._nodes),
-        )
+        self._watches = Watches(client, lambda: self._loop)
         self._recorder = EventRecorder(client, instance=identity)
         self._conditions = ConditionWriter(client)
         self._bindings = BindPool(
@@ -79,16 +62,13 @@ class BinderService:
             frameworks=frameworks,
             binder=self._bindings,
             reporter=Reporter(self._recorder, self._conditions, time.monotonic),
-            takeover=Takeover([self._nodes, self._pods], time.monotonic),
+            takeover=Takeover(self._watches.listings, time.monotonic),
             is_leader=self._elector.is_leader,
         )
-        self._unlisted = {"nodes": self._nodes, "pods": self._pods}
         self._threads = {
             name: threading.Thread(target=target, name=name, daemon=True)
             for name, target in (
                 ("scheduling", self._loop.run),
-                ("nodes", self._nodes.run),
-                ("pods", self._pods.run),
                 ("election", self._elector.run),
             )
         }
@@ -100,6 +80,7 @@ class BinderService:
         self._bindings.start()
         for thread in self._threads.values():
             thread.start()
+        self._watches.start()
 
     def stop(self, timeout: float = 5.0) -> None:
         """End: bindings under way have `timeout` seconds, then the Lease goes back and all threads are joined."""
@@ -107,8 +88,7 @@ class BinderService:
         self._bindings.close(timeout)
         self._elector.stop()
         self._threads["election"].join()
-        self._nodes.stop()
-        self._pods.stop()
+        self._watches.stop()
         self._loop.stop()
         for thread in self._threads.values():
             thread.join()
@@ -121,17 +101,9 @@ class BinderService:
         reasons = [
             f"thread {name} has died" for name, thread in self._threads.items() if not thread.is_alive()
         ]
-        for name, informer in (("nodes", self._nodes), ("pods", self._pods)):
-            if informer.fault is not None:
-                reasons.append(f"{name} can't be followed: {informer.fault}")
-            elif name in self._unlisted:
-                reasons.append(f"{name} are not listed yet")
+        reasons += self._watches.not_ready()
         return reasons
 
     def is_leader(self) -> bool:
         """Tell whether this replica is the one that schedules."""
         return self._elector.is_leader()
-
-    def _listed(self, informer: Informer[Pod] | Informer[Node]) -> None:
-        self._unlisted = {name: each for name, each in self._unlisted.items() if each is not informer}
-        self._loop.listed(informer)
