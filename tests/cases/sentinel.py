@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import yaml
 
 from devcluster.cluster import DevCluster
+from tests.cases.builders import pod
 from tests.cases.case import Json
 from tests.cases.real import Api
-from tests.cases.table import pod
 from tests.waiting import eventually
 
 __all__ = ["await_policies"]

@@ -11,11 +11,12 @@ import pytest
 
 from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
+from tests.cases.builders import pod, required, requirement, term
 from tests.cases.case import Case, Json, Outcome, Placement, assert_expected
 from tests.cases.policies import POLICIES, written
 from tests.cases.real import Api
 from tests.cases.sentinel import await_policies
-from tests.cases.table import CASES, pod, required, requirement, term
+from tests.cases.table import CASES
 from tests.waiting import eventually
 from webhook.policy.cel.export import export_cel
 from webhook.policy.model import Policy, RequiredLabel
