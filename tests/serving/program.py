@@ -17,7 +17,6 @@ from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from webhook.errors import ConfigurationError, CustomSchedulerError
 from webhook.serving.application import Application, serve
-from webhook.serving.draining import Draining
 from webhook.serving.options import ServingOptions
 
 log = logging.getLogger("program")
@@ -108,12 +107,11 @@ def main() -> int:
     if scenario.worker == "stock":
         Application.worker_class = ThreadWorker
 
-    def make_service(draining: Draining) -> EchoService:
-        return EchoService(scenario)
-
     try:
         return serve(
-            scenario.options, make_service, on_worker_exit=lambda pid: log.info("worker %d ended", pid)
+            scenario.options,
+            lambda: EchoService(scenario),
+            on_worker_exit=lambda pid: log.info("worker %d ended", pid),
         )
     except CustomSchedulerError as error:
         print(error)

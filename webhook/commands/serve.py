@@ -26,7 +26,6 @@ from webhook.server.custodian import Custodian, obtain_custody
 from webhook.server.registration import Registration
 from webhook.server.service import AdmissionService, Certificates
 from webhook.serving.application import serve
-from webhook.serving.draining import Draining
 from webhook.serving.options import ServingOptions
 from webhook.settings import ServeSettings
 
@@ -45,7 +44,7 @@ def run(settings: ServeSettings) -> int:
     binder = _binder(settings)
     certificates = _certificates(settings)
 
-    def make_service(_draining: Draining) -> AdmissionService:
+    def make_service() -> AdmissionService:
         return AdmissionService(policy=policy, certificates=certificates(), companion=binder)
 
     options = ServingOptions(

@@ -6,8 +6,6 @@ import ssl
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from webhook.serving.draining import Draining
-
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
@@ -49,4 +47,4 @@ class Service(Protocol):
         """Return the metrics of all workers in Prometheus' text format, version 0.0.4."""
 
 
-MakeService = Callable[[Draining], Service]
+MakeService = Callable[[], Service]
