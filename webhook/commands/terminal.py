@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Terminal:
-    """Prints lines of text; colour only on a terminal, and nothing that would move its cursor."""
+    """Prints lines of text; color only on a terminal, and nothing that would move its cursor."""
 
     def __init__(self) -> None:
         self._out = Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False)
