@@ -3,6 +3,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pytest
+
+from webhook.errors import ConfigurationError
 from webhook.scheduling.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from webhook.scheduling.testing import make_cache, make_handle, make_node, make_pod, run_score
 
@@ -56,3 +59,22 @@ def test_more_than_two_resources_use_the_standard_deviation() -> None:
     deviation = math.sqrt(((0.6 - 0.3) ** 2 + (0 - 0.3) ** 2 + (0.3 - 0.3) ** 2) / 3)
     assert scores["three"] == 50 + (50 + int((1 - deviation) * 100) - 100) // 2
     assert scores["two"] == 50 + (50 + 70 - 100) // 2
+
+
+@pytest.mark.parametrize(
+    ("resources", "fault"),
+    [
+        (
+            [{"name": "cpu"}, {"name": "memory"}, {"name": "cpu"}],
+            r"resources\[2\]\.name: cpu is there more than once",
+        ),
+        (
+            [{"name": "cpu", "weight": 2}],
+            r"resources\[0\]\.weight: expected 1, all resources count alike here, got 2",
+        ),
+        ([], "resources: Expected `array` of length >= 1"),
+    ],
+)
+def test_wrong_arguments_are_refused_with_their_place(resources: list[dict[str, Any]], fault: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"arguments of NodeResourcesBalancedAllocation: {fault}"):
+        balanced(resources=resources)

@@ -5,13 +5,14 @@ Source: plugins/noderesources/balanced_allocation.go; 75 means that the balance 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from webhook.errors import ConfigurationError
 from webhook.scheduling.arguments import parse_args
 from webhook.scheduling.columns import BoolArray, IntArray
 from webhook.scheduling.nodes import Nodes
@@ -39,6 +40,8 @@ class NodeResourcesBalancedAllocation:
 
     def __init__(self, args: Mapping[str, Any], _handle: Handle) -> None:
         self._args = parse_args("NodeResourcesBalancedAllocation", args, BalancedAllocationArgs)
+        for fault in _faults(self._args):
+            raise ConfigurationError(f"arguments of NodeResourcesBalancedAllocation: {fault}")
         self._amounts: list[tuple[str, int]] = []
 
     def pre_score(self, pod: Pod, _nodes: Nodes) -> Status:
@@ -56,6 +59,15 @@ class NodeResourcesBalancedAllocation:
         as_it_is, with_the_pod = _balance(used, offered)
         scores: IntArray = _HALF + (_HALF + with_the_pod - as_it_is) // 2
         return scores
+
+
+def _faults(args: BalancedAllocationArgs) -> Iterator[str]:
+    names = [spec.name for spec in args.resources]
+    for index, spec in enumerate(args.resources):
+        if spec.name in names[:index]:
+            yield f"resources[{index}].name: {spec.name} is there more than once"
+        if spec.weight != 1:
+            yield f"resources[{index}].weight: expected 1, all resources count alike here, got {spec.weight}"
 
 
 def _balance(used: list[IntArray], offered: list[IntArray]) -> IntArray:

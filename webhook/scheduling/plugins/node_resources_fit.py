@@ -1,23 +1,32 @@
-"""NodeResourcesFit: the pod's requests fit beside those that are there; the emptier node is liked more.
+"""NodeResourcesFit: the pod's requests fit beside those that are there; by default the emptier node is liked more.
 
-Source: plugins/noderesources/fit.go and least_allocated.go.
+Source: plugins/noderesources/fit.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
 
+from webhook.errors import ConfigurationError
 from webhook.scheduling.arguments import parse_args
-from webhook.scheduling.columns import IntArray
 from webhook.scheduling.events import Action, ClusterEvent, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
-from webhook.scheduling.plugin import MAX_NODE_SCORE, Handle, Rejections, Scores
+from webhook.scheduling.plugin import Handle, Rejections, Scores
 from webhook.scheduling.plugins.scored_resources import DEFAULT_RESOURCES, Resources, scored_amount
+from webhook.scheduling.plugins.scoring_strategies import (
+    Demand,
+    ShapePoint,
+    Strategy,
+    least_allocated,
+    most_allocated,
+    requested_to_capacity_ratio,
+)
 from webhook.scheduling.resources import CPU, EPHEMERAL_STORAGE, MEMORY, incoming_requests, scoring_requests
 from webhook.scheduling.status import Code, Reason
 
@@ -32,11 +41,18 @@ class _Args(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     pass
 
 
-class ScoringStrategy(_Args, frozen=True, kw_only=True):
-    """How nodes are liked; the emptier the better is the only strategy."""
+class Ratio(_Args, frozen=True, kw_only=True):
+    """What RequestedToCapacityRatio goes by."""
 
-    type: Literal["LeastAllocated"] = "LeastAllocated"
+    shape: Annotated[tuple[ShapePoint, ...], msgspec.Meta(min_length=1)]
+
+
+class ScoringStrategy(_Args, frozen=True, kw_only=True):
+    """How nodes are liked."""
+
+    type: Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"] = "LeastAllocated"
     resources: Resources = DEFAULT_RESOURCES
+    requested_to_capacity_ratio: Ratio | None = None
 
 
 class FitArgs(_Args, frozen=True, kw_only=True):
@@ -48,10 +64,13 @@ class FitArgs(_Args, frozen=True, kw_only=True):
 
 
 class NodeResourcesFit:
-    """Args as in kube-scheduler; of the scoring strategies, LeastAllocated."""
+    """Args as in kube-scheduler."""
 
     def __init__(self, args: Mapping[str, Any], _handle: Handle) -> None:
         self._args = parse_args("NodeResourcesFit", args, FitArgs)
+        for fault in _faults(self._args):
+            raise ConfigurationError(f"arguments of NodeResourcesFit: {fault}")
+        self._strategy = _strategy(self._args.scoring_strategy)
         self.reasons: tuple[Reason, ...] = (_TOO_MANY_PODS,)
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
@@ -89,29 +108,16 @@ class NodeResourcesFit:
         return bits
 
     def score(self, pod: Pod, nodes: Nodes) -> Scores:
-        """The weighted mean over the resources of the percentage that would stay free."""
+        """What the strategy makes of what would be in use with the pod."""
         requests = scoring_requests(pod)
-        total = np.zeros(len(nodes), dtype=np.int64)
-        weights: IntArray | int = 0
+        demands = []
         for spec in self._args.scoring_strategy.resources:
             amount = scored_amount(requests, spec.name)
-            if amount is None:
-                continue
-            allocatable = nodes.allocatable(spec.name)
-            held = (
-                nodes.nonzero_requested(spec.name)
-                if spec.name in {CPU, MEMORY}
-                else nodes.requested(spec.name)
-            )
-            free = np.maximum(allocatable - (held + amount), 0)
-            if np.count_nonzero(allocatable) == len(nodes):
-                total += free * MAX_NODE_SCORE // allocatable * spec.weight
-                weights = weights + spec.weight
-            else:
-                # Nothing is free where nothing is offered; such a node is scored by the other resources.
-                total += free * MAX_NODE_SCORE // np.maximum(allocatable, 1) * spec.weight
-                weights = weights + spec.weight * (allocatable != 0)
-        return total // np.maximum(weights, 1)
+            if amount is not None:
+                # Containers without a request count here too, with a default.
+                held = nodes.nonzero_requested if spec.name in {CPU, MEMORY} else nodes.requested
+                demands.append(Demand(held(spec.name) + amount, nodes.allocatable(spec.name), spec.weight))
+        return self._strategy(demands) if demands else np.zeros(len(nodes), dtype=np.int64)
 
     def _counts(self, name: str, amount: int) -> bool:
         if amount <= 0:
@@ -122,3 +128,30 @@ class NodeResourcesFit:
             name not in self._args.ignored_resources
             and name.split("/")[0] not in self._args.ignored_resource_groups
         )
+
+
+def _faults(args: FitArgs) -> Iterator[str]:
+    for group in sorted(args.ignored_resource_groups):
+        if "/" in group:
+            yield f"ignoredResourceGroups: {group} is no group; leave out the / and what follows"
+    strategy = args.scoring_strategy
+    by_ratio = strategy.type == "RequestedToCapacityRatio"
+    if strategy.requested_to_capacity_ratio is None:
+        if by_ratio:
+            yield "scoringStrategy.requestedToCapacityRatio: set it, the type is RequestedToCapacityRatio"
+        return
+    if not by_ratio:
+        yield f"scoringStrategy.requestedToCapacityRatio: leave it out, the type is {strategy.type}"
+    shape = strategy.requested_to_capacity_ratio.shape
+    for index, (before, point) in enumerate(pairwise(shape), start=1):
+        if before.utilization >= point.utilization:
+            yield (
+                f"scoringStrategy.requestedToCapacityRatio.shape[{index}].utilization: "
+                f"expected more than {before.utilization}, the one before, got {point.utilization}"
+            )
+
+
+def _strategy(scoring: ScoringStrategy) -> Strategy:
+    if scoring.requested_to_capacity_ratio is not None:
+        return requested_to_capacity_ratio(scoring.requested_to_capacity_ratio.shape)
+    return most_allocated if scoring.type == "MostAllocated" else least_allocated
