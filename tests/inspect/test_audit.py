@@ -134,10 +134,11 @@ def test_an_owner_that_only_its_operator_knows_is_judged_by_its_replica_sets() -
 
 def test_an_owner_without_any_template_is_judged_by_its_pods() -> None:
     cluster = Cluster(a={})
-    cluster.add("pods", pod("flow-1", labels=LABELLED, owner=("Workflow", "flow")))
-    cluster.add("pods", pod("flow-2", owner=("Workflow", "flow")), pod("alone"), pod("fine", labels=LABELLED))
+    for name, labels in (("flow-1", LABELLED), ("flow-2", None), ("flow-3", LABELLED)):
+        cluster.add("pods", pod(name, labels=labels, owner=("Workflow", "flow")))
+    cluster.add("pods", pod("alone"), pod("fine", labels=LABELLED))
 
-    assert denied(cluster) == [("Workflow", "flow", 2), ("Pod", "alone", 1)]
+    assert denied(cluster) == [("Workflow", "flow", 3), ("Pod", "alone", 1)]
 
 
 @pytest.mark.parametrize(
@@ -233,6 +234,8 @@ def test_a_list_that_grew_too_old_says_what_to_do() -> None:
 def test_a_config_map_without_a_policy_is_told() -> None:
     with (
         serving(lambda exchange: exchange.reply(200, {"data": {"other.yaml": ""}})) as client,
-        pytest.raises(ConfigurationError, match=r"ConfigMap ours/custom-scheduler-policy: has no policy.yaml"),
+        pytest.raises(
+            ConfigurationError, match=r"ConfigMap ours/custom-scheduler-policy: has no policy.yaml"
+        ),
     ):
         policy_in_force(client, "ours")

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
 
-from tests.admission.reviews import OPTED_IN, Json, pod, workload
+from tests.admission.reviews import OPTED_IN, Json, apply, operations, pod, review, workload
+from tests.admission.strategies import pods, policies
+from webhook.admission.mutate import mutate
 from webhook.admission.objects import POD, Kind
 from webhook.admission.review import MalformedReview
 from webhook.admission.verdict import Verdict
-from webhook.inspect.forecast import Surroundings, forecast
+from webhook.inspect.forecast import Surroundings, _patched, forecast
 from webhook.policy.model import (
     NodeAffinity,
     NodeSelectorRequirement,
@@ -141,9 +144,8 @@ def test_the_pods_of_a_daemon_set_are_not_steered() -> None:
 
 
 def test_what_a_controller_manages_is_left_to_its_owner() -> None:
-    owned = workload(
-        "ReplicaSet", ownerReferences=[{"kind": "Deployment", "name": "web", "controller": True}]
-    )
+    owned = with_template_spec(OPTED_IN, nodeName="n1")
+    owned["metadata"]["ownerReferences"] = [{"kind": "Deployment", "name": "web", "controller": True}]
 
     assert forecast(("apps", "ReplicaSet"), owned, STRICT, DENYING).faults == ()
 
@@ -152,6 +154,14 @@ def test_an_exempt_namespace_is_exempt() -> None:
     verdict = forecast(POD, pod(), Policy(name="default"), Surroundings(name="kube-system"))
 
     assert (verdict.faults, verdict.exempt_by) == ((), "spec.exempt.namespaces")
+
+
+@given(pods, policies)
+def test_what_is_judged_is_the_object_that_the_patch_makes(made: Json, policy: Policy) -> None:
+    asked = review(made)
+    verdict = mutate(asked, policy, opted_in_by="namespace")
+
+    assert _patched(made, verdict.patch) == apply(made, operations(asked, verdict))
 
 
 def test_the_object_is_left_as_it_is() -> None:

@@ -39,6 +39,16 @@ def test_windows_line_ends_and_a_byte_order_mark_make_no_difference(tmp_path: Pa
     assert [(found.line, found.name) for found in objects(text)] == [(1, "a"), (5, "a")]
 
 
+def test_a_byte_order_mark_before_json_makes_no_difference() -> None:
+    text = read_text(
+        Path("-"),
+        io.BytesIO(b'\xef\xbb\xbf{"apiVersion": "v1", "kind": "Pod"}{"apiVersion": "v1", "kind": "Node"}'),
+    )
+
+    assert isinstance(text, str)
+    assert [found.kind for found in objects(text)] == ["Pod", "Node"]
+
+
 def test_json_and_yaml_may_stand_in_one_text() -> None:
     text = f'{POD}---\n{{"apiVersion": "v1", "kind": "Pod"}}\n{{"apiVersion": "v1", "kind": "Node"}}\n'
 

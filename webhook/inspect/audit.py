@@ -125,7 +125,7 @@ class _Survey:
 
     def take_owner(self, item: Item, kind: Kind) -> None:
         """Take a workload that no other one of ours manages."""
-        if item.metadata.namespace in self._tallies and item.metadata.deletion_timestamp is None:
+        if item.metadata.namespace in self._tallies:
             owner = self._owner(item.metadata.uid, item, kind[1], item.metadata.name)
             owner.denial = self._denial(item, kind)
 

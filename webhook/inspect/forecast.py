@@ -127,7 +127,7 @@ def _patched(obj: dict[str, Any], patch: Iterable[Add]) -> dict[str, Any]:
         at: Any = result
         for token in parents:
             at = at[int(token)] if isinstance(at, list) else at[token]
-        value = msgspec.to_builtins(operation.value)
+        value = msgspec.json.decode(msgspec.json.encode(operation.value))
         if last == "-":
             at.append(value)
         else:
