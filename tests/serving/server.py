@@ -110,6 +110,14 @@ class Server:
             return True
         return False
 
+    def refuses(self) -> bool:
+        """Return whether the TLS port takes no connections."""
+        try:
+            self.tcp().close()
+        except ConnectionRefusedError:
+            return True
+        return False
+
     def ops(self, path: str) -> tuple[int, str]:
         """Return status and body of a path of the ops port."""
         client = http.client.HTTPConnection("127.0.0.1", self.ops_port, timeout=PATIENCE_SECONDS)

@@ -17,14 +17,6 @@ def is_draining(server: Server) -> bool:
     return server.ops("/readyz") == (503, "draining before the stop\n")
 
 
-def refuses(server: Server) -> bool:
-    try:
-        server.tcp().close()
-    except ConnectionRefusedError:
-        return True
-    return False
-
-
 def test_a_drain_fails_readiness_and_goes_on_answering_and_then_the_server_stops(start: Start) -> None:
     server = start(drain_seconds=1.0)
     kept = server.http()
@@ -63,7 +55,7 @@ def test_requests_under_way_are_answered_while_new_clients_are_refused(start: St
 
     with held(server, half_a_body, 1) as (body,), held(server, half_a_head, 1) as (head,):
         server.signal(signal.SIGTERM)
-        eventually(lambda: refuses(server), "the port is closed")
+        eventually(server.refuses, "the port is closed")
         body.sendall(b"67890")
         head.sendall(b"Host: x\r\nContent-Length: 0\r\n\r\n")
 
@@ -92,7 +84,7 @@ def test_a_second_signal_ends_the_wait_for_requests_at_once(start: Start) -> Non
 
     with held(server, half_a_body, 1):
         server.signal(signal.SIGTERM)
-        eventually(lambda: refuses(server), "the port is closed")
+        eventually(server.refuses, "the port is closed")
         began = time.monotonic()
         server.signal(signal.SIGTERM)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import socket
 import ssl
 import time
@@ -126,6 +127,20 @@ def test_a_stop_waits_only_briefly_for_those_who_said_nothing(start: Start) -> N
         assert server.seconds_to_stop() < 4
 
     assert server.logged("service stopped")
+
+
+def test_a_stop_waits_only_briefly_for_the_rest_of_a_head_that_was_queued_when_it_began(start: Start) -> None:
+    server = start(threads=1, graceful_seconds=10, request_deadline_seconds=60)
+
+    with server.tls() as queued, half_a_body(server) as busy:
+        queued.sendall(b"POST /echo HTTP/1.1\r\n")
+        began = time.monotonic()
+        server.signal(signal.SIGTERM)
+        eventually(server.refuses, "the port is closed")
+        busy.sendall(b"67890")
+        server.exit_code()
+
+    assert time.monotonic() - began < 4
 
 
 def test_gunicorns_own_worker_takes_all_its_grace(start: Start) -> None:

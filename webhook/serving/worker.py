@@ -53,6 +53,7 @@ class TlsThreadWorker(ThreadWorker):
         """Run the worker until it is told to stop."""
         self._owing: set[Connection] = set()  # all that are not idle; touched by the main loop alone
         self._next_sweep = -math.inf
+        self._stop_by = math.inf  # for what a client has only half sent
         super().init_process()
 
     def init_signals(self) -> None:
@@ -120,6 +121,7 @@ class TlsThreadWorker(ThreadWorker):
             self._owing.discard(conn)
             super().finish_request(conn, fs)
         else:
+            conn.deadline = min(conn.deadline, self._stop_by)
             self._watch(conn, self._on_readable)
 
     def _part_from(self, conn: Connection) -> None:
@@ -175,6 +177,7 @@ class TlsThreadWorker(ThreadWorker):
             while self.nr_conns < self.worker_connections and self._accept(listener):
                 pass
             listener.close()
+        self._stop_by = deadline
         for conn in self._owing:
             if conn.place == "poller":
                 conn.deadline = min(conn.deadline, deadline)
