@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -156,6 +157,9 @@ def _growth(measured: Sequence[Case], medians: dict[str, _Timing]) -> list[str]:
         lines.append(f"{large}: a body {grown:.1f} times that of {small} takes {slower:.1f} times as long.")
     within = "within" if medians["9KB/deny"].p99 < BUDGET_MS else "NOT within"
     lines.append(f"9KB/deny: p99 {medians['9KB/deny'].p99:.4f} ms, {within} the budget of {BUDGET_MS} ms.")
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > cores:
+        lines.append(f"The machine was busy (load {load:.1f} on {cores} cores), and p99 tells of that too.")
     return lines
 
 
