@@ -49,7 +49,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cases() -> list[Case]:
-    """Every case, small bodies first."""
+    """Return every case, small bodies first."""
     bodies: list[tuple[str, Callable[[dict[str, str]], bytes]]] = [
         ("3KB", lambda labels: pod_review(size=3 << 10, labels=labels)),
         ("9KB", lambda labels: pod_review(size=9 << 10, labels=labels)),
@@ -87,7 +87,7 @@ class _Timing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _time(case: Case, decisions: int) -> _Timing:
-    """Milliseconds that one decision takes."""
+    """Return milliseconds that one decision takes."""
     clock = time.perf_counter_ns
     samples = []
     for _ in range(decisions):
@@ -148,7 +148,7 @@ def _row(case: Case, timing: _Timing) -> tuple[str, ...]:
 
 
 def _growth(measured: Sequence[Case], medians: dict[str, _Timing]) -> list[str]:
-    """Sentences that set the growth of the time beside that of the body."""
+    """Return sentences that set the growth of the time beside that of the body."""
     by_name = {case.name: case for case in measured}
     lines = []
     for small, large in (("9KB/allow", "90KB/allow"), ("pattern/10KB", "pattern/100KB")):

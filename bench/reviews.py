@@ -12,7 +12,7 @@ __all__ = ["pod_review"]
 def pod_review(
     *, size: int = 0, env: int = 8, labels: dict[str, str] | None = None, operation: str = "CREATE"
 ) -> bytes:
-    """The review of a pod with `labels` and `env` variables in a container, of `size` bytes or a little more.
+    """Return the review of a pod with `labels` and `env` variables in a container, of `size` bytes or a little more.
 
     It grows by containers, as large pods do, and the rest to the size is an annotation.
     """

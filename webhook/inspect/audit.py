@@ -179,7 +179,7 @@ class _Survey:
         return AuditReport(namespaces=tallies, exempt=exempt, denied=shown, left_out=left_out)
 
     def _owner(self, uid: str, item: Item, kind: str, name: str) -> _Owner:
-        """The owner of that uid, made where there is none yet."""
+        """Return the owner of that uid, made where there is none yet."""
         if uid not in self._owners:
             self._owners[uid] = _Owner(namespace=item.metadata.namespace, kind=kind, name=name)
         return self._owners[uid]

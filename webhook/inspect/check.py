@@ -78,7 +78,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check(manifests: Iterable[Manifest | Broken], policy: Policy, namespace: Surroundings) -> Report:
-    """The report on `manifests`, as if each were created in `namespace`."""
+    """Return the report on `manifests`, as if each were created in `namespace`."""
     results: list[Result] = []
     broken: list[Broken] = []
     other_kinds = 0

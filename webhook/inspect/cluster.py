@@ -87,7 +87,7 @@ class Item:
         )
 
     def anew(self) -> dict[str, Any]:
-        """The object as it would be created again: with no owner, node or status yet."""
+        """Return the object as it would be created again: with no owner, node or status yet."""
         obj: dict[str, Any] = msgspec.json.decode(self._raw)
         metadata, spec = obj.get("metadata") or {}, obj.get("spec") or {}
         for key in ("managedFields", "ownerReferences"):
@@ -113,7 +113,7 @@ class _ConfigMap(msgspec.Struct, frozen=True):
 
 
 def items(client: KubeClient, kind: Kind, namespace: str | None) -> Iterator[Item]:
-    """The objects of `kind` in a namespace, or in all, held a page at a time. Raises ClusterError."""
+    """Yield the objects of `kind` in a namespace, or in all, held a page at a time. Raises ClusterError."""
     prefix, resource = _RESOURCES[kind]
     path = f"{prefix}/namespaces/{namespace}/{resource}" if namespace else f"{prefix}/{resource}"
     try:
@@ -129,7 +129,7 @@ def items(client: KubeClient, kind: Kind, namespace: str | None) -> Iterator[Ite
 
 
 def namespace_labels(client: KubeClient, names: tuple[str, ...]) -> dict[str, Mapping[str, str]]:
-    """The labels of the namespaces, of all where no names are given. Raises ConfigurationError, ClusterError."""
+    """Return the labels of the namespaces, of all where no names are given. Raises ConfigurationError, ClusterError."""
     if not names:
         pages = client.pages("/api/v1/namespaces")
         found = [each for page in pages for each in msgspec.json.decode(page, type=_NamespacePage).items]
@@ -139,7 +139,7 @@ def namespace_labels(client: KubeClient, names: tuple[str, ...]) -> dict[str, Ma
 
 
 def policy_in_force(client: KubeClient, own_namespace: str) -> tuple[Policy, str]:
-    """The policy in our namespace's ConfigMap, and how to call that. Raises ConfigurationError, ClusterError."""
+    """Return the policy in our namespace's ConfigMap, and how to call that. Raises ConfigurationError, ClusterError."""
     source = f"ConfigMap {own_namespace}/{POLICY_CONFIG_MAP}"
     path = f"/api/v1/namespaces/{own_namespace}/configmaps/{POLICY_CONFIG_MAP}"
     try:

@@ -39,7 +39,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def forecast(kind: Kind, obj: dict[str, Any], policy: Policy, namespace: Surroundings) -> Verdict:
-    """What comes of creating `obj`, a pod or a workload, and the pods of that workload, in `namespace`.
+    """Return what comes of creating `obj`, a pod or a workload, and the pods of that workload, in `namespace`.
 
     A fault of a workload's pods is told at its template and has the rule's own action, whatever `spec.workloads`
     makes of it at apply. Raises MalformedReview for an object that an API server wouldn't decode.
@@ -78,7 +78,7 @@ def _pod(obj: dict[str, Any], policy: Policy, namespace: Surroundings) -> Verdic
 
 
 def _judged(review: Review, policy: Policy, namespace: Surroundings) -> Verdict:
-    """The verdict of the path that the namespace's enforcement label chooses."""
+    """Return the verdict of the path that the namespace's enforcement label chooses."""
     if namespace.enforce is None:
         return Verdict(policy=policy.name)
     verdict = validate(review, policy)
@@ -86,7 +86,7 @@ def _judged(review: Review, policy: Policy, namespace: Surroundings) -> Verdict:
 
 
 def _review(kind: Kind, obj: dict[str, Any], namespace: Surroundings) -> Review:
-    """The review of a request that creates `obj`, through the same bytes that an API server would send."""
+    """Return the review of a request that creates `obj`, through the same bytes that an API server would send."""
     group, name = kind
     request = {
         "uid": "forecast",
@@ -118,7 +118,7 @@ def _at(obj: dict[str, Any], path: str) -> Any:
 
 
 def _patched(obj: dict[str, Any], patch: Iterable[Add]) -> dict[str, Any]:
-    """A copy of `obj` with the operations carried out: RFC 6902, of which steering uses `add`."""
+    """Return a copy of `obj` with the operations carried out: RFC 6902, of which steering uses `add`."""
     result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(obj))
     for operation in patch:
         *parents, last = (

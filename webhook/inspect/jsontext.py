@@ -37,7 +37,7 @@ class _Text:
         return self.skip_space(position + 1) if self.text[position] == "," else position
 
     def read(self, position: int) -> tuple[JsonValue, int]:
-        """The value at `position`, which is known to be JSON, and where it ends."""
+        """Return the value at `position`, which is known to be JSON, and where it ends."""
         value, end = _DECODER.raw_decode(self.text, position)
         return JsonValue(self, position, value), end
 
@@ -58,18 +58,18 @@ class JsonValue:
         return self._text.line(self._start)
 
     def member(self, key: str) -> JsonValue | None:
-        """The value of `key`; None where this is no mapping or has no such key."""
+        """Return the value of `key`; None where this is no mapping or has no such key."""
         if not isinstance(self._value, dict) or key not in self._value:
             return None
         # Of a key that is there twice the last one counts, as in the decoded value.
         return dict(self._members())[key]
 
     def elements(self) -> Sequence[JsonValue] | None:
-        """The entries of a sequence; None where this is none."""
+        """Return the entries of a sequence; None where this is none."""
         return list(self._elements()) if isinstance(self._value, list) else None
 
     def value(self) -> Any:
-        """The value as plain dictionaries, lists and scalars."""
+        """Return the value as plain dictionaries, lists and scalars."""
         return self._value
 
     def _members(self) -> Iterator[tuple[str, JsonValue]]:
@@ -92,7 +92,7 @@ class JsonValue:
 
 
 def parse_json(text: str, *, first_line: int = 1) -> Iterator[JsonValue]:
-    """The values in `text`, which starts in `first_line` of its file.
+    """Yield the values in `text`, which starts in `first_line` of its file.
 
     Raises Unreadable, after the values that can be read.
     """

@@ -15,7 +15,7 @@ _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def junit(report: Report) -> str:
-    """The report as XML: a denial is a failure, what can't be judged an error, a warning system-out."""
+    """Return the report as XML: a denial is a failure, what can't be judged an error, a warning system-out."""
     root = Element(
         "testsuites",
         name="custom-scheduler check",

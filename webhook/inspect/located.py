@@ -24,16 +24,16 @@ class Located(Protocol):
         """The line that the value begins in, from 1."""
 
     def member(self, key: str) -> Located | None:
-        """The value of `key`; None where this is no mapping or has no such key."""
+        """Return the value of `key`; None where this is no mapping or has no such key."""
 
     def elements(self) -> Sequence[Located] | None:
-        """The entries of a sequence; None where this is none."""
+        """Return the entries of a sequence; None where this is none."""
 
     def value(self) -> Any:
-        """The value as plain dictionaries, lists and scalars."""
+        """Return the value as plain dictionaries, lists and scalars."""
 
 
 def text_of(value: Located | None) -> str:
-    """The text of a string; empty for anything else, or nothing."""
+    """Return the text of a string; empty for anything else, or nothing."""
     plain = value.value() if value is not None and value.elements() is None else None
     return plain if isinstance(plain, str) else ""

@@ -50,12 +50,12 @@ class Manifest:
         self.display_name = self.name or (f"{prefix}*" if prefix else "")
 
     def value(self) -> dict[str, Any]:
-        """The object as plain data."""
+        """Return the object as plain data."""
         value: dict[str, Any] = self._located.value()
         return value
 
     def line_of(self, field: str) -> int:
-        """The line of a field such as `spec.template.metadata.labels[a/b]`, or of what would hold it."""
+        """Return the line of a field such as `spec.template.metadata.labels[a/b]`, or of what would hold it."""
         at = self._located
         for index, name in _FIELD_PART.findall(field):
             elements = at.elements()
@@ -70,7 +70,7 @@ class Manifest:
 
 
 def read_text(path: Path, stdin: IO[bytes]) -> str | Broken:
-    """The text of a file, or of standard input where `path` is `-`."""
+    """Return the text of a file, or of standard input where `path` is `-`."""
     source = str(path)
     try:
         if source == "-":
@@ -94,7 +94,7 @@ def read_text(path: Path, stdin: IO[bytes]) -> str | Broken:
 
 
 def read_manifests(text: str, *, source: str) -> Iterator[Manifest | Broken]:
-    """The objects in `text`, in its order; a document that is broken takes no other with it."""
+    """Yield the objects in `text`, in its order; a document that is broken takes no other with it."""
     for first_line, document in _documents(text):
         try:
             for value in _values(document, first_line):
@@ -104,7 +104,7 @@ def read_manifests(text: str, *, source: str) -> Iterator[Manifest | Broken]:
 
 
 def _documents(text: str) -> Iterator[tuple[int, str]]:
-    """The text cut before each line of ---, as kubectl does: k8s.io/apimachinery pkg/util/yaml."""
+    """Yield the text cut before each line of ---, as kubectl does: k8s.io/apimachinery pkg/util/yaml."""
     cuts = [0, *(match.start() for match in _DOCUMENT.finditer(text) if match.start()), len(text)]
     line = 1
     for start, end in pairwise(cuts):

@@ -38,15 +38,15 @@ class YamlValue:
         self.content = content
 
     def member(self, key: str) -> YamlValue | None:
-        """The value of `key`; None where this is no mapping or has no such key."""
+        """Return the value of `key`; None where this is no mapping or has no such key."""
         return self.content.get(key) if isinstance(self.content, dict) else None
 
     def elements(self) -> Sequence[YamlValue] | None:
-        """The entries of a sequence; None where this is none."""
+        """Return the entries of a sequence; None where this is none."""
         return self.content if isinstance(self.content, list) else None
 
     def value(self) -> Any:
-        """The value as plain dictionaries, lists and scalars."""
+        """Return the value as plain dictionaries, lists and scalars."""
         if isinstance(self.content, dict):
             return {key: member.value() for key, member in self.content.items()}
         if isinstance(self.content, list):
@@ -55,7 +55,7 @@ class YamlValue:
 
 
 def parse_yaml(text: str, *, first_line: int = 1) -> YamlValue | None:
-    """The document in `text`, which starts in `first_line` of its file; None where it is empty.
+    """Return the document in `text`, which starts in `first_line` of its file; None where it is empty.
 
     Raises Unreadable.
     """
