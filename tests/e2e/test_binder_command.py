@@ -26,14 +26,15 @@ OPT_IN = {"custom-scheduler.io/opt-in": "true"}
 class Binder:
     """One `custom-scheduler binder` with the rights of the ServiceAccount in the manifests."""
 
-    def __init__(self, kubeconfig: Path, log: Path) -> None:
+    def __init__(self, kubeconfig: Path, log: Path, *options: str) -> None:
         self.ops_port = free_port()
         command = [
             *(sys.executable, "-m", "webhook", "binder", "--kubeconfig", str(kubeconfig)),
             *("--namespace", "custom-scheduler", "--ops-host", "127.0.0.1", "--ops-port", str(self.ops_port)),
+            *options,
         ]
         with log.open("wb") as output:
-            self.process = subprocess.Popen(tethered(command), stderr=output)
+            self.process = subprocess.Popen(tethered(command), stdout=output, stderr=output)
 
     def ready(self) -> bool:
         try:
@@ -72,6 +73,47 @@ def holder(cluster: DevCluster) -> str:
     lease = cluster.kubectl("get", "lease", "custom-scheduler", "-n", "custom-scheduler", "-o", "json")
     found: str = json.loads(lease.stdout)["spec"]["holderIdentity"]
     return found
+
+
+HANGING_PLUGIN = """
+import time
+from webhook.scheduling.registry import plugin
+
+@plugin("Hangs")
+class Hangs:
+    def __init__(self, args, handle):
+        pass
+
+    def filter_node(self, pod, node):
+        print("the plugin hangs", flush=True)
+        time.sleep(600)
+"""
+HANGING_PROFILE = """
+apiVersion: custom-scheduler.io/v1alpha1
+kind: SchedulerConfiguration
+pluginSources: [{directory: DIRECTORY}]
+profiles: [{schedulerName: hanging, plugins: {multiPoint: {enabled: [{name: Hangs}]}}}]
+"""
+
+
+def test_a_second_signal_ends_a_binder_whose_plugin_hangs(apart: DevCluster, tmp_path: Path) -> None:
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins/hangs.py").write_text(HANGING_PLUGIN)
+    configuration = tmp_path / "scheduler.yaml"
+    configuration.write_text(HANGING_PROFILE.replace("DIRECTORY", str(tmp_path / "plugins")))
+    kubeconfig = apart.service_account_kubeconfig("custom-scheduler", "custom-scheduler")
+    log = tmp_path / "binder.log"
+    with ExitStack() as stack:
+        binder = Binder(kubeconfig, log, "--scheduler-config", str(configuration))
+        stack.callback(binder.process.kill)
+        apart.kubectl("wait", "--for=create", "serviceaccount/default", "-n", "default", "--timeout=20s")
+        apart.kubectl("apply", "-f", "-", input=pod("default", "stuck", schedulerName="hanging"))
+        eventually(lambda: "the plugin hangs" in log.read_text(), seconds=40)
+
+        binder.process.send_signal(signal.SIGTERM)
+        eventually(lambda: holder(apart) == "")
+
+        assert binder.end(signal.SIGTERM) == -signal.SIGTERM
 
 
 def test_a_killed_leader_is_followed_by_the_other_which_binds_on(apart: DevCluster, tmp_path: Path) -> None:

@@ -34,6 +34,11 @@ def run(settings: BinderSettings) -> int:
     ops.start()
     log.info("scheduling for %s, operations on http://%s", ", ".join(scheduler.names), address_of(listener))
     signal.sigwait(_STOP_SIGNALS)
+    log.info("stopping; a second signal stops at once")
+    # What is under way may wait for a plugin, for as long as that takes.
+    for signum in _STOP_SIGNALS:
+        signal.signal(signum, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
     service.stop()
     ops.close()
     log.info("stopped")
