@@ -87,3 +87,24 @@ def test_other_libraries_are_heard_from_warning_up() -> None:
     logging.getLogger("urllib3").warning("trouble")
 
     assert [json.loads(line)["message"] for line in stream.getvalue().splitlines()] == ["trouble"]
+
+
+@pytest.mark.usefixtures("_restored_logging")
+def test_a_name_that_is_not_utf8_is_still_one_json_line() -> None:
+    stream = io.StringIO()
+    configure_logging("json", stream=stream)
+
+    log.info("read %s", "caf\udce9", extra={"file": "caf\udce9"})
+
+    line = json.loads(stream.getvalue())
+    assert (line["message"], line["file"]) == ("read caf\udce9", "caf\udce9")
+
+
+@pytest.mark.usefixtures("_restored_logging")
+def test_a_name_that_is_not_utf8_is_escaped_in_text_as_well() -> None:
+    stream = io.StringIO()
+    configure_logging("text", stream=stream)
+
+    log.info("read", extra={"file": "caf\udce9"})
+
+    assert stream.getvalue().endswith('read file="caf\\udce9"\n')

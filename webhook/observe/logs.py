@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import logging
 import sys
 from typing import IO, Literal
@@ -14,7 +15,7 @@ __all__ = ["LogFormat", "configure_logging"]
 LogFormat = Literal["json", "text"]
 
 _PLAIN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_encode = msgspec.json.Encoder(enc_hook=str).encode
+_encoder = msgspec.json.Encoder(enc_hook=str)
 
 
 def configure_logging(
@@ -27,6 +28,14 @@ def configure_logging(
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("custom_scheduler").setLevel(level)
+
+
+def _encode(value: object) -> str:
+    try:
+        return _encoder.encode(value).decode()
+    except UnicodeEncodeError:
+        # The path of a file whose name is not UTF-8, for instance: PEP 383 spells such bytes as half surrogate pairs.
+        return json.dumps(value, default=str)
 
 
 def _fields(record: logging.LogRecord) -> dict[str, object]:
@@ -52,7 +61,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return _encode(line).decode()
+        return _encode(line)
 
 
 class TextFormatter(logging.Formatter):
@@ -61,7 +70,7 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line; a traceback follows on lines of its own."""
         # A value comes from a request: quoted, it can't forge a second log line.
-        fields = "".join(f" {key}={_encode(value).decode()}" for key, value in _fields(record).items())
+        fields = "".join(f" {key}={_encode(value)}" for key, value in _fields(record).items())
         message = record.getMessage().replace("\n", "\\n")
         line = f"{_timestamp(record)} {record.levelname:<7} {message}{fields}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
