@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -204,7 +205,7 @@ class Answers:
 
     def _answer(self, point: str, default: Any) -> Any:
         answer = self._answers.get(point, default)
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer
 
@@ -253,6 +254,7 @@ class Answers:
         ({"score": KeyError("k")}, "score: KeyError: 'k'"),
         ({"normalize_score": ValueError("v")}, "normalize_score: ValueError: v"),
         ({"pre_score": OSError("disk")}, "pre_score: OSError: disk"),
+        ({"filter": SystemExit(3)}, "filter: SystemExit: 3"),
         ({"pre_filter": None}, "pre_filter: expected a Status, got a NoneType"),
         ({"pre_filter": Status(Code.ERROR, ("no API",))}, "pre_filter: no API"),
         ({"pre_filter": Status(Code.WAIT)}, "pre_filter: the code WAIT means nothing here"),
@@ -293,13 +295,18 @@ def test_what_a_plugin_raised_is_logged_with_its_traceback(caplog: pytest.LogCap
 
 
 @pytest.mark.parametrize("point", ["pre_enqueue", "reserve", "permit", "pre_bind", "bind"])
-def test_a_plugin_that_raises_around_binding_answers_error(point: str) -> None:
-    framework = three_nodes(Faulty=Answers(**{point: RuntimeError("boom")}))
+@pytest.mark.parametrize("kind", [RuntimeError, SystemExit])
+def test_a_plugin_that_raises_around_binding_answers_error(
+    point: str, kind: Callable[[str], BaseException]
+) -> None:
+    framework = three_nodes(Faulty=Answers(**{point: kind("boom")}))
     arguments = (POD,) if point == "pre_enqueue" else (POD, "a")
 
     status = getattr(framework, point)(*arguments)
 
-    assert status == Status(Code.ERROR, (f"plugin Faulty failed in {point}: RuntimeError: boom",), "Faulty")
+    assert status.code is Code.ERROR
+    assert status.reasons == (f"plugin Faulty failed in {point}: {kind.__name__}: boom",)
+    assert status.plugin == "Faulty"
 
 
 def test_the_first_plugin_that_refuses_is_named() -> None:

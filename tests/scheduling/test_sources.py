@@ -134,6 +134,7 @@ def test_an_entry_point_that_leads_nowhere_is_named(write: Write) -> None:
     [
         ("x = 1", r'registers no plugin; decorate one with @plugin\("Name"\)'),
         ("1 / 0", "can't be imported: ZeroDivisionError: division by zero"),
+        ("import sys; sys.exit(0)", "can't be imported: SystemExit: 0"),
         ("def", "can't be imported: SyntaxError"),
         (
             PLAIN.format(name="NodeLabel"),

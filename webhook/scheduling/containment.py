@@ -14,6 +14,7 @@ from webhook.scheduling.plugin import MAX_NODE_SCORE, Scores
 from webhook.scheduling.status import SUCCESS, Code, Reason, Status
 
 __all__ = [
+    "FAULTS",
     "PluginError",
     "ask",
     "ask_status",
@@ -41,6 +42,10 @@ _CODES: Mapping[str, frozenset[Code]] = {
     "bind": _GO_OR_NOT | {Code.SKIP},
 }
 
+FAULTS = (Exception, SystemExit)
+"""What code of others may raise and shall cost only its own call. SystemExit is no Exception: it would end a thread
+without a word, and a process with whatever exit code it carries."""
+
 log = logging.getLogger("custom_scheduler.scheduling")
 
 
@@ -56,7 +61,7 @@ def ask(plugin: str, point: str, method: Callable[Args, T], *args: Args.args, **
     """Return the method's answer; raises PluginError for whatever it raised, which is logged with its traceback."""
     try:
         return method(*args, **kwargs)
-    except Exception as error:  # plugins are other people's code
+    except FAULTS as error:
         log.exception("plugin %s raised in %s", plugin, point)
         raise PluginError(plugin, point, f"{type(error).__name__}: {error}") from error
 

@@ -16,7 +16,7 @@ import msgspec
 from webhook.errors import ConfigurationError
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
-from webhook.scheduling.containment import PluginError, ask
+from webhook.scheduling.containment import FAULTS, PluginError, ask
 from webhook.scheduling.events import ClusterEvent
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.per_node import as_filter, as_score
@@ -184,7 +184,7 @@ class _Workshop:
                 plugin = registration.factory(self._args.get(name, {}), self._handle)
             except ConfigurationError as error:
                 raise self._fault(str(error)) from error
-            except Exception as error:  # factories are other people's code
+            except FAULTS as error:
                 raise self._fault(
                     f"plugin {name} from {registration.source} can't be made: {type(error).__name__}: {error}"
                 ) from error

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from webhook.errors import ConfigurationError
 from webhook.scheduling.config import PluginSource
+from webhook.scheduling.containment import FAULTS
 from webhook.scheduling.plugins import register_built_in
 from webhook.scheduling.registry import Registry, as_factory, collecting, default_registry
 
@@ -96,7 +97,7 @@ def _importing(what: str, registry: Registry) -> Iterator[None]:
             yield
     except ConfigurationError as error:
         raise ConfigurationError(f"{what}: {error}") from error
-    except Exception as error:  # importing runs other people's code
+    except FAULTS as error:
         raise ConfigurationError(f"{what} can't be imported: {type(error).__name__}: {error}") from error
 
 
