@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from webhook.scheduling.plugin import MAX_NODE_SCORE, Scores
-from webhook.scheduling.status import SUCCESS, Code, Reason, Status
+from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
 
 __all__ = [
     "FAULTS",
@@ -91,6 +91,8 @@ def checked_status(plugin: str, point: str, answer: object) -> Status:
     """Return a status with a code that means something at this point, with its author's name; raises PluginError."""
     if not isinstance(answer, Status):
         raise PluginError(plugin, point, f"expected a Status, got a {type(answer).__name__}")
+    if answer is SKIP and Code.SKIP in _CODES[point]:
+        return SKIP
     if answer.is_success:
         return SUCCESS
     if not _are_all(answer.reasons, str):
@@ -147,6 +149,9 @@ def checked_numbers(plugin: str, point: str, answer: object, nodes: int) -> Scor
 def checked_scores(plugin: str, point: str, answer: object, nodes: int) -> Scores:
     """Return one number between 0 and MAX_NODE_SCORE per node; raises PluginError."""
     scores = checked_numbers(plugin, point, answer, nodes)
+    # Read as unsigned, what is negative is far above: one look in place of two.
+    if scores.dtype == np.int64 and scores.view(np.uint64).max() <= MAX_NODE_SCORE:
+        return scores
     lowest, highest = scores.min(), scores.max()
     # Put so that NaN, which is in no order with anything, fails too.
     if not (lowest >= 0 and highest <= MAX_NODE_SCORE):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -70,13 +70,12 @@ class Nodes:
     Filters get the nodes that passed the filters before them; scores get the feasible nodes.
     """
 
-    __slots__ = ("_columns", "_length", "_rows", "_table")
+    __slots__ = ("_length", "_rows", "_table")
 
     def __init__(self, table: NodeTable, rows: Rows | None = None) -> None:
         self._table = table
         self._rows = rows
         self._length = len(table) if rows is None else len(rows)
-        self._columns: dict[tuple[str, str], IntArray] = {}
 
     def __len__(self) -> int:
         return self._length
@@ -111,6 +110,15 @@ class Nodes:
         """Of a column over the cluster what belongs to these nodes."""
         return column if self._rows is None else column[self._rows]
 
+    def remembered(self, question: Hashable, answer: Callable[[Nodes], npt.NDArray[S]]) -> npt.NDArray[S]:
+        """Return `answer` for these nodes, asked anew only about nodes that have changed since it was asked last.
+
+        It must depend on nothing but the question and on each node by itself, and give a new array.
+        """
+        table = self._table
+        column = table.memo.get(question, len(table), lambda rows: answer(Nodes(table, rows)))
+        return self.pick(column)
+
     def narrow(self, mask: BoolArray) -> Nodes:
         """Return only the nodes where the mask is true."""
         return Nodes(self._table, self.rows[mask])
@@ -130,15 +138,15 @@ class Nodes:
 
     def allocatable(self, resource: str) -> IntArray:
         """Return what the nodes offer: millicores of cpu, bytes of memory, units of others; 0 where unknown."""
-        return self._column("allocatable", resource)
+        return _read_only(self._table.amounts.allocatable(resource, self._rows))
 
     def requested(self, resource: str) -> IntArray:
         """Return what the pods on the nodes hold, in the same units."""
-        return self._column("requested", resource)
+        return _read_only(self._table.amounts.requested(resource, self._rows))
 
     def nonzero_requested(self, resource: str) -> IntArray:
         """Return the same for cpu or memory, where a container without a request counts 100m and 200Mi."""
-        return self._column("nonzero_requested", resource)
+        return _read_only(self._table.amounts.nonzero_requested(resource, self._rows))
 
     @property
     def pod_counts(self) -> IntArray:
@@ -190,13 +198,6 @@ class Nodes:
     def with_taken_ports(self, wanted: Collection[HostPort]) -> BoolArray:
         """Return which nodes have one of the wanted host ports in use."""
         return self.named(self._table.ports.clashes(wanted))
-
-    def _column(self, kind: str, resource: str) -> IntArray:
-        column = self._columns.get((kind, resource))
-        if column is None:
-            read = getattr(self._table.amounts, kind)
-            column = self._columns[kind, resource] = _read_only(read(resource, self._rows))
-        return column
 
 
 def _read_only(column: IntArray) -> IntArray:

@@ -23,6 +23,7 @@ from webhook.scheduling.pod_groups import PodGroups
 from webhook.scheduling.ports import HostPort, HostPorts, host_ports
 from webhook.scheduling.quantity import ceil_units, parse_nanos
 from webhook.scheduling.resources import PODS, PlacedRequests, amounts, placed_requests
+from webhook.scheduling.row_memo import RowMemo
 
 __all__ = ["NodeTable", "PlacedPod", "Rows"]
 
@@ -60,6 +61,7 @@ class NodeTable:
         self.images = Images()
         self.claims = ClaimsInUse()
         self.amounts = Amounts()
+        self.memo = RowMemo()
         self._row_of: dict[str, int] = {}
         self.pod_groups = PodGroups(self._row_of.get)
         self.placed_terms = PlacedTerms(self._row_of.get)
@@ -95,6 +97,7 @@ class NodeTable:
         else:
             self._replace(row, node)
         self.amounts.offer(row, offered)
+        self.memo.changed(row)
         self._unschedulable[row] = node.spec.unschedulable
 
     def remove(self, name: str) -> None:
@@ -106,6 +109,7 @@ class NodeTable:
         self.images.remove(self._nodes[row])
         last = len(self._nodes) - 1
         self.amounts.swap_remove(row)
+        self.memo.clear()
         self.pod_groups.node_removed(row)
         self.placed_terms.node_removed(row)
         self._unschedulable[row] = self._unschedulable[last]
@@ -130,6 +134,7 @@ class NodeTable:
         row = self._row_of.get(placed.node_name)
         if row is not None:
             self.amounts.count(row, placed.requests, 1)
+            self.memo.changed(row)
 
     def release(self, placed: PlacedPod) -> None:
         """Take back what `place` counted."""
@@ -145,6 +150,7 @@ class NodeTable:
         row = self._row_of.get(placed.node_name)
         if row is not None:
             self.amounts.count(row, placed.requests, -1)
+            self.memo.changed(row)
 
     def unschedulable(self, rows: Rows | None = None) -> BoolArray:
         """Return which nodes are cordoned."""
@@ -184,6 +190,7 @@ class NodeTable:
         for name, presence in self._image_presence.items():
             presence.append(name in names)
         self.amounts.append_row()
+        self.memo.clear()
         there = self._pods.get(node.name, {}).values()
         for placed in there:
             self.amounts.count(row, placed.requests, 1)

@@ -5,7 +5,7 @@ Source: plugins/noderesources/balanced_allocation.go; 75 means that the balance 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -53,12 +53,19 @@ class NodeResourcesBalancedAllocation:
 
     def score(self, _pod: Pod, nodes: Nodes) -> Scores:
         """50 to 100, by how the balance with the pod compares to that without it."""
-        offered = [nodes.allocatable(name) for name, _ in self._amounts]
-        # Two rows each: as it is, and with the pod.
-        used = [np.add.outer((0, amount), nodes.requested(name)) for name, amount in self._amounts]
-        as_it_is, with_the_pod = _balance(used, offered)
-        scores: IntArray = _HALF + (_HALF + with_the_pod - as_it_is) // 2
-        return scores
+        amounts = tuple(self._amounts)
+        return nodes.remembered(
+            ("NodeResourcesBalancedAllocation", amounts), lambda some: _change(amounts, some)
+        )
+
+
+def _change(amounts: Sequence[tuple[str, int]], nodes: Nodes) -> IntArray:
+    offered = [nodes.allocatable(name) for name, _ in amounts]
+    # Two rows each: as it is, and with the pod.
+    used = [np.add.outer((0, amount), nodes.requested(name)) for name, amount in amounts]
+    as_it_is, with_the_pod = _balance(used, offered)
+    scores: IntArray = _HALF + (_HALF + with_the_pod - as_it_is) // 2
+    return scores
 
 
 def _faults(args: BalancedAllocationArgs) -> Iterator[str]:

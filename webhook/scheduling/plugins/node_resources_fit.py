@@ -5,12 +5,14 @@ Source: plugins/noderesources/fit.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from webhook.errors import ConfigurationError
 from webhook.scheduling.arguments import parse_args
@@ -18,7 +20,12 @@ from webhook.scheduling.events import Action, ClusterEvent, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.plugin import Handle, Rejections, Scores
-from webhook.scheduling.plugins.scored_resources import DEFAULT_RESOURCES, Resources, scored_amount
+from webhook.scheduling.plugins.scored_resources import (
+    DEFAULT_RESOURCES,
+    Resources,
+    ResourceSpec,
+    scored_amount,
+)
 from webhook.scheduling.plugins.scoring_strategies import (
     Demand,
     ShapePoint,
@@ -70,8 +77,14 @@ class NodeResourcesFit:
         self._args = parse_args("NodeResourcesFit", args, FitArgs)
         for fault in _faults(self._args):
             raise ConfigurationError(f"arguments of NodeResourcesFit: {fault}")
-        self._strategy = _strategy(self._args.scoring_strategy)
-        self.reasons: tuple[Reason, ...] = (_TOO_MANY_PODS,)
+        self._scoring = self._args.scoring_strategy
+        self._strategy = _strategy(self._scoring)
+        self._wanted: tuple[str, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """By the bits of the last answer."""
+        return (_TOO_MANY_PODS, *(reason for name in self._wanted for reason in _reasons(name)))
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
         """A node appears or grows; a pod goes or shrinks."""
@@ -85,39 +98,24 @@ class NodeResourcesFit:
 
         The second says that it is more than the whole node has, so that preemption can't help.
         """
-        wanted = [
+        wanted = tuple(
             (name, amount) for name, amount in incoming_requests(pod).items() if self._counts(name, amount)
-        ]
+        )
         if len(wanted) > _MAX_RESOURCES:
             raise ValueError(f"the pod requests {len(wanted)} resources, more than {_MAX_RESOURCES}")
-        reasons = [_TOO_MANY_PODS]
-        bits = (nodes.pod_counts >= nodes.pod_limits).astype(np.uint64)
-        for name, amount in wanted:
-            allocatable = nodes.allocatable(name)
-            short = amount > allocatable - nodes.requested(name)
-            if short.any():
-                never = amount > allocatable
-                bits |= (short & ~never).astype(np.uint64) << np.uint64(len(reasons))
-                bits |= (short & never).astype(np.uint64) << np.uint64(len(reasons) + 1)
-                text = f"Insufficient {name}"
-                reasons += [
-                    Reason(Code.UNSCHEDULABLE, text),
-                    Reason(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, text),
-                ]
-        self.reasons = tuple(reasons)
-        return bits
+        self._wanted = tuple(name for name, _ in wanted)
+        return nodes.remembered(("NodeResourcesFit.filter", wanted), lambda some: _shortages(wanted, some))
 
     def score(self, pod: Pod, nodes: Nodes) -> Scores:
         """What the strategy makes of what would be in use with the pod."""
         requests = scoring_requests(pod)
-        demands = []
-        for spec in self._args.scoring_strategy.resources:
-            amount = scored_amount(requests, spec.name)
-            if amount is not None:
-                # Containers without a request count here too, with a default.
-                held = nodes.nonzero_requested if spec.name in {CPU, MEMORY} else nodes.requested
-                demands.append(Demand(held(spec.name) + amount, nodes.allocatable(spec.name), spec.weight))
-        return self._strategy(demands) if demands else np.zeros(len(nodes), dtype=np.int64)
+        amounts = ((spec, scored_amount(requests, spec.name)) for spec in self._scoring.resources)
+        wanted = tuple((spec, amount) for spec, amount in amounts if amount is not None)
+        if not wanted:
+            return np.zeros(len(nodes), dtype=np.int64)
+        return nodes.remembered(
+            (self._scoring, wanted), lambda some: self._strategy([_demand(*each, some) for each in wanted])
+        )
 
     def _counts(self, name: str, amount: int) -> bool:
         if amount <= 0:
@@ -128,6 +126,30 @@ class NodeResourcesFit:
             name not in self._args.ignored_resources
             and name.split("/")[0] not in self._args.ignored_resource_groups
         )
+
+
+def _shortages(wanted: Sequence[tuple[str, int]], nodes: Nodes) -> npt.NDArray[np.uint64]:
+    bits = (nodes.pod_counts >= nodes.pod_limits).astype(np.uint64)
+    for index, (name, amount) in enumerate(wanted):
+        allocatable = nodes.allocatable(name)
+        short = amount > allocatable - nodes.requested(name)
+        if short.any():
+            never = amount > allocatable
+            bits |= (short & ~never).astype(np.uint64) << np.uint64(2 * index + 1)
+            bits |= (short & never).astype(np.uint64) << np.uint64(2 * index + 2)
+    return bits
+
+
+@lru_cache(maxsize=256)
+def _reasons(name: str) -> tuple[Reason, Reason]:
+    text = f"Insufficient {name}"
+    return (Reason(Code.UNSCHEDULABLE, text), Reason(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, text))
+
+
+def _demand(spec: ResourceSpec, amount: int, nodes: Nodes) -> Demand:
+    # Containers without a request count here too, with a default.
+    held = nodes.nonzero_requested if spec.name in {CPU, MEMORY} else nodes.requested
+    return Demand(held(spec.name) + amount, nodes.allocatable(spec.name), spec.weight)
 
 
 def _faults(args: FitArgs) -> Iterator[str]:
