@@ -215,7 +215,8 @@ class Framework:
         total: Scores = np.zeros(len(nodes), dtype=np.int64)
         for each in self._plugins.score:
             if each.name not in skip:
-                total = total + each.weight * self._scores(each, pod, nodes)
+                scores = self._scores(each, pod, nodes)
+                total = total + (scores if each.weight == 1 else each.weight * scores)
         return total
 
     def _scores(self, each: Enabled[ScorePlugin], pod: Pod, nodes: Nodes) -> Scores:
