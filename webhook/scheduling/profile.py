@@ -61,6 +61,7 @@ DEFAULT_PLUGINS = (
     PluginRef(name="InterPodAffinity", weight=2),
     PluginRef(name="NodeResourcesBalancedAllocation", weight=1),
     PluginRef(name="ImageLocality", weight=1),
+    PluginRef(name="NodeDeclaredFeatures"),
 )
 
 _ALL = "*"

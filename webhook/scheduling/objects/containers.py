@@ -25,6 +25,14 @@ class ContainerPort(ApiObject, frozen=True, kw_only=True):
     host_ip: str = msgspec.field(name="hostIP", default="")
 
 
+class _RestartRule(ApiObject, frozen=True, kw_only=True):
+    action: str = ""
+
+
+class _VolumeMount(ApiObject, frozen=True, kw_only=True):
+    bind_mount_options: tuple[str, ...] = ()
+
+
 class Container(ApiObject, frozen=True, kw_only=True):
     """A container or init container."""
 
@@ -33,6 +41,8 @@ class Container(ApiObject, frozen=True, kw_only=True):
     resources: ResourceRequirements = ResourceRequirements()
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str | None = None
+    restart_policy_rules: tuple[_RestartRule, ...] = ()
+    volume_mounts: tuple[_VolumeMount, ...] = ()
 
     @property
     def is_sidecar(self) -> bool:

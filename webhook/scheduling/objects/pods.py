@@ -46,6 +46,7 @@ class PodSpec(ApiObject, frozen=True, kw_only=True):
     priority: int | None = None
     preemption_policy: str | None = None
     host_network: bool = False
+    host_users: bool | None = None
     resource_claims: tuple[Present, ...] = ()
     scheduling_group: Present | None = None
 

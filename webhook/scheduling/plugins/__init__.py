@@ -5,6 +5,7 @@ from __future__ import annotations
 from webhook.scheduling.plugins.image_locality import ImageLocality
 from webhook.scheduling.plugins.inter_pod_affinity import InterPodAffinity
 from webhook.scheduling.plugins.node_affinity import NodeAffinity
+from webhook.scheduling.plugins.node_declared_features import NodeDeclaredFeatures
 from webhook.scheduling.plugins.node_label import NodeLabel
 from webhook.scheduling.plugins.node_name import NodeName
 from webhook.scheduling.plugins.node_ports import NodePorts
@@ -38,6 +39,7 @@ _CLASSES = (
     InterPodAffinity,
     NodeResourcesBalancedAllocation,
     ImageLocality,
+    NodeDeclaredFeatures,
     NodeLabel,
 )
 

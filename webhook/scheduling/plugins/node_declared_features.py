@@ -1,0 +1,57 @@
+"""NodeDeclaredFeatures: the node's kubelet says that it can do what the pod needs of a new Kubernetes feature.
+
+Source: k8s.io/component-helpers/nodedeclaredfeatures, version 1.37.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from webhook.scheduling.columns import BoolArray
+from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.nodes import Nodes
+from webhook.scheduling.objects import Pod
+from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
+
+__all__ = ["NodeDeclaredFeatures"]
+
+
+class NodeDeclaredFeatures:
+    """Compares with `status.declaredFeatures`."""
+
+    reasons = (Reason(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) didn't match Pod's required features"),)
+
+    def __init__(self) -> None:
+        self._required: frozenset[str] = frozenset()
+
+    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+        """A node appears or can do more."""
+        return (ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE),)
+
+    def pre_filter(self, pod: Pod, _nodes: Nodes) -> Status:
+        """Skip for a pod that needs none of them, as almost all."""
+        self._required = frozenset(_required(pod))
+        return SUCCESS if self._required else SKIP
+
+    def filter(self, _pod: Pod, nodes: Nodes) -> BoolArray:
+        """Where all that are needed are declared."""
+        required = self._required
+
+        def declared(some: Nodes) -> BoolArray:
+            answers = (required.issubset(info.node.status.declared_features) for info in some)
+            return np.fromiter(answers, dtype=np.bool_, count=len(some))
+
+        return nodes.remembered(("NodeDeclaredFeatures", required), declared)
+
+
+def _required(pod: Pod) -> Iterator[str]:
+    spec = pod.spec
+    if spec.host_network and spec.host_users is False:
+        yield "UserNamespacesHostNetworkSupport"
+    own = (*pod.containers, *spec.init_containers)
+    if any(rule.action == "RestartAllContainers" for each in own for rule in each.restart_policy_rules):
+        yield "RestartAllContainersOnContainerExits"
+    if any(mount.bind_mount_options for each in own for mount in each.volume_mounts):
+        yield "VolumeBindMountOptions"
