@@ -61,3 +61,9 @@ def test_the_namespace_given_wins_over_the_pods_own(tmp_path: Path) -> None:
     assert own_namespace("given", in_cluster=in_cluster) == "given"
     assert own_namespace(None, in_cluster=in_cluster) == "from-the-pod"
     assert own_namespace(None, in_cluster=tmp_path / "absent") == "custom-scheduler"
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", "Team A", "a\n", "-a", "a" * 64])
+def test_what_is_no_namespaces_name_is_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="--namespace"):
+        own_namespace(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -14,12 +15,21 @@ __all__ = ["DEFAULT_NAMESPACE", "BinderSettings", "CertMode", "ServeSettings", "
 CertMode = Literal["self-signed", "files"]
 
 DEFAULT_NAMESPACE = "custom-scheduler"
+# k8s.io/apimachinery pkg/util/validation IsDNS1123Label
+_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _IN_CLUSTER_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 def own_namespace(given: str | None, *, in_cluster: Path = _IN_CLUSTER_NAMESPACE) -> str:
-    """Return the namespace this process runs in: as given, else the pod's own, else `custom-scheduler`."""
+    """Return the namespace this process runs in: as given, else the pod's own, else `custom-scheduler`.
+
+    Raises ConfigurationError for what is no name: it would become part of the paths that we ask the API server for.
+    """
     if given:
+        if not _LABEL.fullmatch(given):
+            raise ConfigurationError(
+                f"--namespace {given}: not a namespace's name; expected at most 63 of a-z, 0-9 and -"
+            )
         return given
     try:
         return in_cluster.read_text().strip() or DEFAULT_NAMESPACE
