@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import msgspec
@@ -83,6 +84,30 @@ def test_a_fault_is_one_line_and_exit_code_2(monkeypatch: pytest.MonkeyPatch) ->
         del cli.main.commands["broken"]
 
     assert (answer.exit_code, answer.output) == (2, "Error: policy p.yaml: expected a mapping; write one\n")
+
+
+def test_a_name_in_a_fault_can_not_break_its_line_or_colour_the_terminal(tmp_path: Path) -> None:
+    answer = CliRunner().invoke(cli.main, ["policy", "validate", str(tmp_path / "a\nb\x1b[31m\udce9")])
+
+    assert answer.exit_code == 2
+    assert "a\\nb\\x1b[31m\\udce9: can't be read" in answer.output
+    assert answer.output.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["policy", "validate", "manifests/base/policy.yaml"]])
+def test_an_answer_that_can_not_be_written_is_one_line_and_exit_code_2(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        answer = subprocess.run(
+            [sys.executable, "-m", "webhook", *arguments],
+            check=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=30,
+        )
+
+    assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
+    assert "No space left on device" in answer.stderr
 
 
 def test_python_m_webhook_is_the_same_program() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +32,24 @@ class _OneLineErrors(click.Group):
         try:
             return super().invoke(ctx)
         except CustomSchedulerError as error:
-            raise _Fault(str(error)) from error
+            raise _Fault(_on_one_line(str(error))) from error
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Do what `invoke` does, also for what keeps us from writing an answer, such as a full disk."""
+        try:
+            return super().main(*args, **kwargs)
+        except OSError as error:
+            _Fault(_on_one_line(f"the system refused: {error}")).show()
+            # Not sys.exit: what could not be written would be tried again, and its traceback shown.
+            os._exit(_Fault.exit_code)
+
+
+def _on_one_line(text: str) -> str:
+    """Return the text with what is no printable character escaped: it may quote a file's name or a plugin's words."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
 
 
 def _options(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
