@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
+from gunicorn.http.errors import InvalidChunkSize
 from prometheus_client import REGISTRY
 
 from webhook.policy.parse import load_policy
@@ -191,3 +192,28 @@ def test_a_fault_of_ours_is_500_without_a_traceback_for_the_caller(
     assert answer.status_code == 500
     assert "Traceback" not in answer.text
     assert "RuntimeError: a fault of ours" in caplog.text
+
+
+class BrokenChunks(io.BytesIO):
+    """What gunicorn gives as the body where a chunk's size is no number."""
+
+    def read(self, _size: int | None = -1, /) -> bytes:
+        raise InvalidChunkSize(b"zz")
+
+    def readinto(self, _buffer: Any, /) -> int:
+        raise InvalidChunkSize(b"zz")
+
+
+def test_a_body_in_broken_chunks_is_400_and_no_fault_of_ours(
+    client: FlaskClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = client.post(
+        "/validate",
+        input_stream=BrokenChunks(),
+        content_type="application/json",
+        environ_overrides={"wsgi.input_terminated": True},
+    )
+
+    assert answer.status_code == 400
+    assert "Invalid chunk size" in answer.text
+    assert caplog.records == []

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 from flask import Flask, Response, request
+from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge, UnsupportedMediaType
 
 from webhook.admission.mutate import mutate
@@ -66,6 +67,7 @@ def create_app(policy: Callable[[], Policy]) -> Flask:
         )
     app.register_error_handler(MalformedReview, _malformed)
     app.register_error_handler(HTTPException, _refused)
+    app.register_error_handler(ParseException, _unreadable)
     return app
 
 
@@ -113,6 +115,11 @@ def _log_denial(review: Review, verdict: Verdict) -> None:
 
 def _malformed(error: MalformedReview) -> Response:
     return Response(f"not an AdmissionReview v1: {error}\n", status=400, mimetype="text/plain")
+
+
+def _unreadable(error: ParseException) -> Response:
+    # gunicorn finds out what is wrong with a chunked body while we read it; it then closes the connection itself.
+    return Response(f"the body can't be read: {error}\n", status=400, mimetype="text/plain")
 
 
 def _refused(error: HTTPException) -> Response:
