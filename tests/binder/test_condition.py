@@ -184,6 +184,32 @@ def test_a_refusal_is_logged_and_the_next_pod_has_its_turn(caplog: pytest.LogCap
     assert "RBAC" in caplog.text
 
 
+def test_what_all_pods_are_refused_for_is_logged_once_until_it_is_mended(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def refused(exchange: Exchange) -> None:
+        exchange.refuse(403)
+
+    with writing(in_order(refused, refused, ok, refused, ok)) as (api, writer):
+        for number in range(5):
+            writer.write(pod(f"web-{number}"), OUTCOME)
+        api.wait_for(lambda exchanges: len(exchanges) == 5)
+
+    assert [record.args[0] for record in caplog.records if isinstance(record.args, tuple)] == [
+        "shop/web-0",
+        "shop/web-3",
+    ]
+
+
+def test_a_message_that_can_not_be_sent_does_not_keep_the_next_pod_waiting() -> None:
+    with writing(ok) as (api, writer):
+        writer.write(pod("odd"), NotScheduled(reason="Unschedulable", message="\ud800"))
+        writer.write(pod("next"), OUTCOME)
+        (seen,) = api.wait_for(lambda exchanges: len(exchanges) == 1)
+
+    assert "/next/" in seen.path
+
+
 def test_closing_ends_a_request_that_waits() -> None:
     with FakeApi(Exchange.hang) as api:
         writer = ConditionWriter(api.client())

@@ -63,7 +63,7 @@ class ConditionWriter:
         self._waiting: dict[str, tuple[Pod, NotScheduled]] = {}
         self._changed = threading.Condition()
         self._closing = False
-        self._refused = ""
+        self._refused = 0  # the status of the refusal told last
         self._thread = threading.Thread(target=self._run, name="conditions", daemon=True)
 
     def start(self) -> None:
@@ -99,8 +99,12 @@ class ConditionWriter:
                 self._patch(pod, outcome)
             except ClusterError as error:
                 self._handle(pod, outcome, error)
+            except Exception:
+                # A text that JSON can't hold, for instance: this thread has all other pods to tell.
+                log.exception("the condition of pod %s can't be written", pod.key)
             else:
                 self._backoff.reset()
+                self._refused = 0
 
     def _next(self) -> tuple[Pod, NotScheduled] | None:
         with self._changed:
@@ -139,8 +143,8 @@ class ConditionWriter:
     def _handle(self, pod: Pod, outcome: NotScheduled, error: ClusterError) -> None:
         if isinstance(error, ApiError) and not isinstance(error, ThrottledError) and error.status < 500:
             gone = error.status in (404, 409)
-            if not gone and str(error) != self._refused:
-                self._refused = str(error)
+            if not gone and error.status != self._refused:
+                self._refused = error.status
                 log.warning("the condition of pod %s can't be written: %s", pod.key, error)
             return
         with self._changed:
