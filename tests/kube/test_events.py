@@ -93,6 +93,14 @@ def test_a_long_note_is_cut_to_what_the_api_server_takes(letter: str) -> None:
         assert note.endswith(f"{letter} ...")
 
 
+def test_a_note_that_utf8_can_not_hold_is_escaped() -> None:
+    with FakeApi(created) as api:
+        with recording(api) as recorder:
+            record(recorder, "caf\udce9")
+
+        assert notes(api) == ["caf\\udce9"]
+
+
 def test_a_repeat_is_left_out_for_five_minutes() -> None:
     now = [0.0]
 

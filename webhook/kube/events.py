@@ -183,5 +183,8 @@ def _identity(event: _Event) -> tuple[str, ...]:
 
 
 def _cut(note: str) -> str:
-    raw = note.encode()
-    return note if len(raw) <= NOTE_LENGTH else raw[: NOTE_LENGTH - 4].decode(errors="ignore") + " ..."
+    # It may quote a plugin, and half a surrogate pair has no UTF-8.
+    raw = note.encode(errors="backslashreplace")
+    if len(raw) > NOTE_LENGTH:
+        raw = raw[: NOTE_LENGTH - 4] + b" ..."
+    return raw.decode(errors="ignore")
