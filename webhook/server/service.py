@@ -63,6 +63,8 @@ class AdmissionService:
 
     def start(self) -> None:
         """Start the threads of this worker; called after the fork, since threads don't survive one."""
+        # What was forked is the policy that the program started with, which may be days old.
+        self._reload_policy()
         admission_metrics.POLICY_GENERATION.set(self._policy.current.generation)
         self._certificates.start()
         self._running.callback(self._certificates.stop)
