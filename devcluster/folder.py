@@ -20,13 +20,11 @@ class OwnedFolder:
     """
 
     def __init__(self, parent: Path) -> None:
-        while True:
+        lock = None
+        while lock is None:
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-            self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
-            if _is_at(self._lock, self.path):
-                return
-            os.close(self._lock)  # a sweep found it before it was locked, and has removed it
+            lock = _lock_new(self.path)
+        self._lock = lock
 
     def remove(self) -> None:
         """Delete the folder with all it holds, and give up the lock."""
@@ -52,6 +50,19 @@ def sweep(parent: Path) -> list[Path]:
         finally:
             os.close(folder)
     return removed
+
+
+def _lock_new(path: Path) -> int | None:
+    """Return a lock on a folder just made, or None if a sweep found it before it was locked, and removed it."""
+    try:
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return None
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    if _is_at(folder, path):
+        return folder
+    os.close(folder)
+    return None
 
 
 def _lock_now(folder: int) -> bool:
