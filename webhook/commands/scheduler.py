@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import random
 import socket
+import time
 import uuid
 from pathlib import Path
 
 from webhook.binder.service import BinderService
 from webhook.kube.config import connect
+from webhook.observe.scheduling_metrics import observe_plugin
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import SchedulerConfiguration, load_configuration
 from webhook.scheduling.profile import build_frameworks
 from webhook.scheduling.sources import load_plugins
+from webhook.scheduling.timing import Timing
 
 __all__ = ["Scheduler"]
 
@@ -39,10 +42,11 @@ class Scheduler:
         """Return the service with connections and a cache of its own; call it after any fork."""
         cache = Cache()
         rng = random.Random()  # noqa: S311 (breaks ties between equal nodes)
+        timing = Timing(time.perf_counter, observe_plugin)
         return BinderService(
             connect(self._kubeconfig),
             cache=cache,
-            frameworks=build_frameworks(self._profiles, self._registry, cache, rng),
+            frameworks=build_frameworks(self._profiles, self._registry, cache, rng, timing),
             namespace=self._namespace,
             # A container that restarts keeps its pod's name, so the name alone would be the old leader's too.
             identity=f"{socket.gethostname()}_{uuid.uuid4()}",

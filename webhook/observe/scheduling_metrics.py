@@ -13,10 +13,12 @@ __all__ = [
     "ATTEMPT_DURATION",
     "CACHE_SIZE",
     "PENDING_PODS",
+    "PLUGIN_DURATION",
     "SCHEDULED_AFTER_FLUSH",
     "SCHEDULING_ATTEMPTS",
     "SLI_DURATION",
     "attempts_label",
+    "observe_plugin",
 ]
 
 
@@ -40,6 +42,12 @@ ALGORITHM_DURATION = Histogram(
     "scheduler_scheduling_algorithm_duration_seconds",
     "Scheduling algorithm latency in seconds",
     buckets=_exponential(0.001, 15),
+)
+PLUGIN_DURATION = Histogram(
+    "scheduler_plugin_execution_duration_seconds",
+    "Duration for running a plugin at a specific extension point, over all nodes, sampled.",
+    ["plugin", "extension_point", "status"],
+    buckets=tuple(0.00001 * 1.5**power for power in range(20)),
 )
 PENDING_PODS = Gauge(
     "scheduler_pending_pods",
@@ -73,3 +81,8 @@ CACHE_SIZE = Gauge(
 def attempts_label(attempts: int) -> str:
     """Return the label `attempts`, whose number of values is bounded."""
     return "15+" if attempts >= 15 else str(attempts)
+
+
+def observe_plugin(plugin: str, extension_point: str, status: str, seconds: float) -> None:
+    """Take note of one call of a plugin."""
+    PLUGIN_DURATION.labels(plugin, extension_point, status).observe(seconds)

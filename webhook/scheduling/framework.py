@@ -8,8 +8,11 @@ random, so that equal nodes fill evenly.
 from __future__ import annotations
 
 import random
+from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from operator import attrgetter
 
 import numpy as np
@@ -42,6 +45,7 @@ from webhook.scheduling.outcome import (
 from webhook.scheduling.plugin import Nomination, ScorePlugin, Scores
 from webhook.scheduling.plugin_set import Enabled, PluginSet
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Status
+from webhook.scheduling.timing import ONE_IN, Timing, timed
 from webhook.scheduling.unsupported import UNSUPPORTED_EVENTS, unsupported_fields
 
 __all__ = ["Framework"]
@@ -58,22 +62,36 @@ class _PreFiltered:
 
 
 class Framework:
-    """Decides for the pods of one `schedulerName`. The owner of the cache calls it, on one thread."""
+    """Decides for the pods of one `schedulerName`. The owner of the cache calls it, on one thread.
 
-    def __init__(self, scheduler_name: str, plugins: PluginSet, cache: Cache, rng: random.Random) -> None:
+    With `timing`, one in ten decisions, and of the steps that follow them, is timed plugin by plugin.
+    """
+
+    def __init__(
+        self,
+        scheduler_name: str,
+        plugins: PluginSet,
+        cache: Cache,
+        rng: random.Random,
+        timing: Timing | None = None,
+    ) -> None:
         self.scheduler_name = scheduler_name
+        # Those of the decision under way.
         self._plugins = plugins
+        self._untimed = plugins
+        self._timed = None if timing is None else timed(plugins, timing)
+        self._turns: defaultdict[str, Iterator[int]] = defaultdict(count)
         self._cache = cache
         self._rng = rng
 
     def pre_enqueue(self, pod: Pod) -> Status:
         """Tell whether the pod may enter the queue; the first plugin that says no is named in the status."""
-        methods = ((each.name, each.plugin.pre_enqueue) for each in self._plugins.pre_enqueue)
+        methods = ((each.name, each.plugin.pre_enqueue) for each in self._turn("pre_enqueue").pre_enqueue)
         return first_refusal("pre_enqueue", methods, pod)
 
     def sort_key(self, pod: Pod, queued_at: float) -> tuple[float, ...]:
         """Return the pod's place in the queue; smallest first. In order of time if the plugin fails, which is logged."""
-        each = self._plugins.queue_sort
+        each = self._untimed.queue_sort
         try:
             return checked_key(each.name, ask(each.name, "sort_key", each.plugin.sort_key, pod, queued_at))
         except PluginError:
@@ -85,6 +103,7 @@ class Framework:
 
     def schedule(self, pod: Pod) -> Decision:
         """Choose a node for the pod, or say why none will do. What a plugin does wrong never raises."""
+        self._plugins = self._turn("schedule")
         fields = unsupported_fields(pod, self._cache.storage)
         if fields:
             return Unsupported(pod, fields)
@@ -95,7 +114,7 @@ class Framework:
 
     def reserve(self, pod: Pod, node_name: str) -> Status:
         """Tell the plugins that the pod is about to go there; takes it back from all if one refuses."""
-        methods = ((each.name, each.plugin.reserve) for each in self._plugins.reserve)
+        methods = ((each.name, each.plugin.reserve) for each in self._turn("reserve").reserve)
         status = first_refusal("reserve", methods, pod, node_name)
         if not status.is_success:
             self.unreserve(pod, node_name)
@@ -103,23 +122,23 @@ class Framework:
 
     def unreserve(self, pod: Pod, node_name: str) -> None:
         """Take back `reserve`, in reverse order. A plugin that raises is logged; the others still hear of it."""
-        for each in reversed(self._plugins.reserve):
+        for each in reversed(self._turn("unreserve").reserve):
             with suppress(PluginError):
                 ask(each.name, "unreserve", each.plugin.unreserve, pod, node_name)
 
     def permit(self, pod: Pod, node_name: str) -> Status:
         """Return the plugins' last word before binding."""
-        methods = ((each.name, each.plugin.permit) for each in self._plugins.permit)
+        methods = ((each.name, each.plugin.permit) for each in self._turn("permit").permit)
         return first_refusal("permit", methods, pod, node_name)
 
     def pre_bind(self, pod: Pod, node_name: str) -> Status:
         """Let the plugins prepare the binding. May be called on any thread."""
-        methods = ((each.name, each.plugin.pre_bind) for each in self._plugins.pre_bind)
+        methods = ((each.name, each.plugin.pre_bind) for each in self._turn("pre_bind").pre_bind)
         return first_refusal("pre_bind", methods, pod, node_name)
 
     def bind(self, pod: Pod, node_name: str) -> Status:
         """Let a plugin bind the pod; Skip when none did. May be called on any thread."""
-        for each in self._plugins.bind:
+        for each in self._turn("bind").bind:
             status = ask_status(each.name, "bind", each.plugin.bind, pod, node_name)
             if status.code is not Code.SKIP:
                 return status
@@ -127,9 +146,15 @@ class Framework:
 
     def post_bind(self, pod: Pod, node_name: str) -> None:
         """Tell the plugins that the pod is bound. May be called on any thread."""
-        for each in self._plugins.post_bind:
+        for each in self._turn("post_bind").post_bind:
             with suppress(PluginError):
                 ask(each.name, "post_bind", each.plugin.post_bind, pod, node_name)
+
+    def _turn(self, step: str) -> PluginSet:
+        """The plugins for one more of these steps, which may be on any thread."""
+        if self._timed is None or next(self._turns[step]) % ONE_IN:
+            return self._untimed
+        return self._timed
 
     def _schedule(self, pod: Pod) -> Decision:
         nodes = Nodes(self._cache.table)
@@ -231,7 +256,7 @@ class Framework:
     def _waits_for(self, plugin: str, event: ClusterEvent) -> bool:
         if plugin == UNSUPPORTED:
             return any(each.matches(event) for each in UNSUPPORTED_EVENTS)
-        events = self._plugins.events.get(plugin)
+        events = self._untimed.events.get(plugin)
         return events is None or any(each.matches(event) for each in events)
 
 

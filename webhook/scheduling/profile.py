@@ -41,6 +41,7 @@ from webhook.scheduling.plugin import (
 )
 from webhook.scheduling.plugin_set import Enabled, PluginSet
 from webhook.scheduling.registry import Registry
+from webhook.scheduling.timing import Timing
 
 __all__ = ["DEFAULT_PLUGINS", "build_framework", "build_frameworks"]
 
@@ -86,13 +87,21 @@ _PROTOCOLS: Mapping[str, type] = {
 
 
 def build_frameworks(
-    profiles: Iterable[Profile], registry: Registry, cache: Cache, rng: random.Random
+    profiles: Iterable[Profile],
+    registry: Registry,
+    cache: Cache,
+    rng: random.Random,
+    timing: Timing | None = None,
 ) -> dict[str, Framework]:
     """Return one framework per profile, by schedulerName; raises ConfigurationError."""
-    return {profile.scheduler_name: build_framework(profile, registry, cache, rng) for profile in profiles}
+    return {
+        profile.scheduler_name: build_framework(profile, registry, cache, rng, timing) for profile in profiles
+    }
 
 
-def build_framework(profile: Profile, registry: Registry, cache: Cache, rng: random.Random) -> Framework:
+def build_framework(
+    profile: Profile, registry: Registry, cache: Cache, rng: random.Random, timing: Timing | None = None
+) -> Framework:
     """Return the framework of one profile; raises ConfigurationError for names, points and arguments that are wrong."""
     workshop = _Workshop(profile, registry, Handle(profile.scheduler_name, cache))
     workshop.refuse_unknown_names(profile.plugins)
@@ -115,7 +124,7 @@ def build_framework(profile: Profile, registry: Registry, cache: Cache, rng: ran
         events=workshop.events(),
         **points,
     )
-    return Framework(profile.scheduler_name, plugins, cache, rng)
+    return Framework(profile.scheduler_name, plugins, cache, rng, timing)
 
 
 class _Workshop:

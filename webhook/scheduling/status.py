@@ -20,6 +20,11 @@ class Code(enum.IntEnum):
     PENDING = 6
 
     @property
+    def label(self) -> str:
+        """The name as kube-scheduler writes it."""
+        return self.name.title().replace("_", "")
+
+    @property
     def is_rejection(self) -> bool:
         """The plugin ran well and refuses the pod for now."""
         return self in _REJECTIONS
