@@ -13,7 +13,15 @@ from urllib.parse import urlsplit
 
 from certs.leaf import is_host
 
-__all__ = ["ClientConfig", "Configured", "WebhookEntry", "bundle_patch", "bundles", "entries_without", "url_hosts"]
+__all__ = [
+    "ClientConfig",
+    "Configured",
+    "WebhookEntry",
+    "bundle_patch",
+    "bundles",
+    "entries_without",
+    "url_hosts",
+]
 
 
 class ClientConfig(Protocol):

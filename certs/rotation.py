@@ -21,7 +21,7 @@ from certs.authority import Authority, create_authority
 from certs.custody import Custody
 from certs.pair import fingerprint_of
 
-__all__ = ["RENEWAL", "begin", "is_due", "next_step"]
+__all__ = ["RENEWAL", "adopt", "begin", "is_due", "next_step"]
 
 RENEWAL = timedelta(days=60)
 """How long before its end a CA gets a successor."""
@@ -38,6 +38,29 @@ def begin(custody: Custody, name: str, now: datetime) -> Custody:
     trusted = (*_in_date(custody.authority, now), successor.certificate)
     return Custody(
         authority=replace(custody.authority, trusted=trusted), phase="published", successor=successor
+    )
+
+
+def adopt(
+    custody: Custody,
+    *,
+    now: datetime,
+    carried: Iterable[x509.Certificate],
+    served: Callable[[], Collection[str]],
+) -> Custody | None:
+    """Return `custody` with the CAs that caBundle carries and replicas serve, or None where it has them all.
+
+    Somebody put another CA into the Secret, or an older state of it: those who serve the one before must not be cut
+    off. `served` is as in `next_step`.
+    """
+    strays = _unexpired((each for each in carried if each not in custody.authority.trusted), now)
+    adopted = _named(strays, served()) if strays else []
+    if not adopted:
+        return None
+    return replace(
+        custody,
+        authority=replace(custody.authority, trusted=(*custody.authority.trusted, *adopted)),
+        phase="switched" if custody.phase == "stable" else custody.phase,
     )
 
 
@@ -59,8 +82,7 @@ def next_step(
         return _after_published(custody, name, now, is_settled)
     kept = _in_date(custody.authority, now)
     if custody.phase == "switched" and served is not None and len(kept) > 1:
-        still_served = served()
-        kept = (kept[0], *(each for each in kept[1:] if fingerprint_of(each) in still_served))
+        kept = (kept[0], *_named(kept[1:], served()))
     if kept != custody.authority.trusted or (custody.phase == "switched" and len(kept) == 1):
         return Custody(
             authority=replace(custody.authority, trusted=kept),
@@ -91,3 +113,7 @@ def _in_date(authority: Authority, now: datetime) -> tuple[x509.Certificate, ...
 
 def _unexpired(certificates: Iterable[x509.Certificate], now: datetime) -> list[x509.Certificate]:
     return [each for each in certificates if each.not_valid_after_utc > now]
+
+
+def _named(certificates: Iterable[x509.Certificate], fingerprints: Collection[str]) -> list[x509.Certificate]:
+    return [each for each in certificates if fingerprint_of(each) in fingerprints]

@@ -62,6 +62,7 @@ def ensure_custody(
     clock: Clock = utc_now,
     held: Custody | None = None,
     step: Step = lambda _: None,
+    is_clock_sure: bool = True,
 ) -> Custody:
     """Return what the Secret holds, after `step`, and after putting a CA there if it holds none that can be used.
 
@@ -70,7 +71,8 @@ def ensure_custody(
     or filled with garbage, so that nobody who trusts it is cut off. `name` is the product that a new CA signs for.
 
     Raises NotYetValid for a CA from the future: with a clock that is behind, replacing it would cut off
-    everybody whose clock is right. Raises SecretConflict if every write met a newer one.
+    everybody whose clock is right. Raises Expired for one whose time is over only where `is_clock_sure` is False,
+    for the same reason. Raises SecretConflict if every write met a newer one.
     """
     for _ in range(_ATTEMPTS):
         secret = store.read()
@@ -85,6 +87,8 @@ def ensure_custody(
             wanted = step(custody) or custody
             wanted.authority.check(clock())
         except (InvalidPair, Expired) as fault:
+            if isinstance(fault, Expired) and not is_clock_sure:
+                raise
             wanted = _replacement(name, clock, held)
             if _put(store, wanted, secret):
                 _log.warning("CA in the Secret replaced: %s", fault, extra=_fields(wanted))

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from cryptography import x509
 
+from certs.leaf import LEAF_LIFETIME
 from certs.pair import fingerprint_of
 
 __all__ = ["SETTLE_SECONDS", "Trust"]
@@ -26,32 +27,45 @@ class Trust:
     def __init__(self, *, settle_seconds: float, clock: Callable[[], float]) -> None:
         self._settle_seconds = settle_seconds
         self._clock = clock
-        self._since: dict[str, float] | None = {}
+        self._since: dict[str, float] = {}
+        self._uncalled_since: float | None = None
+        self._read_at = clock()
+        # Each CA that was carried, and when it was found missing.
+        self._known: dict[str, tuple[x509.Certificate, float | None]] = {}
+
+    @property
+    def carried(self) -> tuple[x509.Certificate, ...]:
+        """The CAs that each entry carries, or did until not long ago: some API server may go by them yet."""
+        oldest = self._clock() - self._settle_seconds
+        return tuple(each for each, gone_at in self._known.values() if gone_at is None or gone_at > oldest)
 
     def saw(self, bundles: Iterable[bytes]) -> None:
         """Take note of the caBundles of all entries as they were read just now; without any, nobody calls."""
-        carried = [_fingerprints(bundle) for bundle in bundles]
-        if not carried:
-            self._since = None
-            return
-        now, before = self._clock(), self._since or {}
-        self._since = {each: before.get(each, now) for each in frozenset.intersection(*carried)}
-
-    def is_carried(self, fingerprint: str) -> bool:
-        """Tell whether each entry carried this CA when they were last read."""
-        return self._since is None or fingerprint in self._since
+        now = self._clock()
+        if now - self._read_at > LEAF_LIFETIME.total_seconds():
+            # Whatever is missing now may have been so for long: by then, the others no longer wait for this replica.
+            self._known = {}
+        self._read_at = now
+        found = [_certificates(bundle) for bundle in bundles]
+        first, *others = found or [{}]
+        everywhere = {name: each for name, each in first.items() if all(name in other for other in others)}
+        gone = {name: (each, gone_at or now) for name, (each, gone_at) in self._known.items()}
+        self._known = gone | {name: (each, None) for name, each in everywhere.items()}
+        self._since = {name: self._since.get(name, now) for name in everywhere}
+        if found:
+            self._uncalled_since = None
+        elif self._uncalled_since is None:
+            self._uncalled_since = now
 
     def is_settled(self, fingerprint: str) -> bool:
-        """Tell whether each entry has carried this CA for so long that every API server knows it."""
-        if self._since is None:
-            return True
-        since = self._since.get(fingerprint)
+        """Tell whether every API server has had the time to learn of this CA, or that there is nothing to call."""
+        since = self._since.get(fingerprint, self._uncalled_since)
         return since is not None and self._clock() - since >= self._settle_seconds
 
 
 @lru_cache(maxsize=16)
-def _fingerprints(bundle: bytes) -> frozenset[str]:
+def _certificates(bundle: bytes) -> dict[str, x509.Certificate]:
     try:
-        return frozenset(fingerprint_of(each) for each in x509.load_pem_x509_certificates(bundle))
+        return {fingerprint_of(each): each for each in x509.load_pem_x509_certificates(bundle)}
     except ValueError:
-        return frozenset()
+        return {}

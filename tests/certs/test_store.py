@@ -10,7 +10,7 @@ import pytest
 
 from certs.authority import AUTHORITY_LIFETIME, Authority, create_authority
 from certs.custody import Custody
-from certs.errors import NotYetValid, SecretConflict
+from certs.errors import Expired, NotYetValid, SecretConflict
 from certs.rotation import begin
 from certs.store import SecretStore, Step, ensure_custody
 from tests.certs.memory_store import MemorySecret, MemoryStore
@@ -102,6 +102,15 @@ def test_an_expired_authority_is_replaced() -> None:
 
     assert authority.certificate != expired.certificate
     assert store.writes == 1
+
+
+def test_an_expired_authority_is_left_alone_while_the_clock_may_be_wrong() -> None:
+    store = MemoryStore(content(create_authority(NAME, NOW - AUTHORITY_LIFETIME)))
+
+    with pytest.raises(Expired):
+        ensure_custody(store, NAME, clock=lambda: NOW, is_clock_sure=False)
+
+    assert store.writes == 0
 
 
 def test_an_authority_in_its_last_second_is_kept() -> None:

@@ -10,6 +10,8 @@ import pytest
 from certs.authority import AUTHORITY_LIFETIME, Authority, create_authority
 from certs.clock import utc_now
 from certs.custody import Custody, parse_custody
+from certs.errors import Expired
+from certs.leaf import LEAF_LIFETIME
 from certs.rotation import begin
 from certs.store import SecretStore
 from tests.certs.memory_store import MemoryStore
@@ -146,7 +148,6 @@ class Replica:
         self.world = world
         custody = world.secret
         self.serving = custody.authority
-        self.ends_at = world.now + timedelta(days=7)
         self.custodian = Custodian(
             custody,
             replica=name,
@@ -160,9 +161,9 @@ class Replica:
         )
 
     def look(self) -> None:
-        self.custodian.follow(self.serving, self.ends_at)
-        self.serving = self.custodian.authority_for(self.serving)
-        self.custodian.hold(self.serving, self.ends_at)
+        self.custodian.follow(self.serving)
+        self.serving = self.custodian.authority
+        self.custodian.hold(self.serving)
         assert self.custodian.publish()
 
 
@@ -260,7 +261,7 @@ def test_the_old_ca_stays_while_another_replica_serves_it() -> None:
     assert second.serving.certificate == first.serving.certificate
 
 
-def test_the_lease_of_a_replica_that_died_counts_until_its_certificate_has_ended() -> None:
+def test_the_lease_of_a_replica_that_died_counts_until_its_last_certificate_has_ended() -> None:
     world = World()
     first, dead = world.replica("webhook-1"), world.replica("webhook-2")
     first.look()
@@ -271,7 +272,7 @@ def test_the_lease_of_a_replica_that_died_counts_until_its_certificate_has_ended
     world.pass_(SETTLE)
     first.look()
 
-    world.pass_(dead.ends_at - world.now - timedelta(seconds=1))
+    world.pass_(LEAF_LIFETIME - SETTLE - timedelta(seconds=1))
     first.look()
     waiting = world.secret.phase
     world.pass_(timedelta(seconds=1))
@@ -319,15 +320,19 @@ def test_a_bundle_wiped_while_a_ca_settles_begins_its_time_anew() -> None:
     assert world.secret.phase == "published"
 
 
-def test_where_nothing_is_registered_nothing_is_waited_for() -> None:
+def test_where_nothing_is_registered_a_rotation_goes_on_once_that_is_known() -> None:
     world = World()
     world.configuration.webhooks = None
     replica = world.replica()
     new = world.begin()
 
     replica.look()
+    early = world.secret.phase
+    world.pass_(SETTLE)
+    replica.look()
     replica.look()
 
+    assert early == "published"
     assert replica.serving.certificate == new.certificate
     assert world.secret.phase == "stable"
 
@@ -352,16 +357,55 @@ def test_an_older_state_put_back_into_the_secret_makes_nobody_serve_an_untrusted
     assert set(world.secret.authority.trusted) >= {new.certificate}
 
 
-def test_a_machine_whose_clock_is_ahead_replaces_nothing() -> None:
+def test_another_ca_put_into_the_secret_cuts_off_nobody() -> None:
+    world = World()
+    replica, other = world.replica("webhook-1"), world.replica("webhook-2")
+    before = replica.serving
+    replica.look()
+    other.look()
+    theirs = create_authority("theirs", world.now)
+    world.store.put(Custody(authority=theirs).data)
+
+    replica.look()
+    at_first = replica.serving.certificate, world.configuration.bundles()
+    replica.look()
+    other.look()
+    world.pass_(SETTLE)
+    for each in (replica, other, replica):
+        each.look()
+
+    assert at_first == (before.certificate, [theirs.bundle + before.bundle])
+    assert replica.serving.certificate == other.serving.certificate == theirs.certificate
+    assert world.configuration.bundles() == [theirs.bundle]
+
+
+@pytest.mark.parametrize("error", [timedelta(days=-800), timedelta(hours=-2), timedelta(days=800)], ids=str)
+def test_a_machine_whose_clock_is_wrong_follows_and_decides_nothing(
+    error: timedelta, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     world = World()
     replica = world.replica()
     replica.look()
-    world.machine += AUTHORITY_LIFETIME * 2
+    new = world.begin()
+    world.machine += error
 
+    for _ in range(5):
+        replica.look()
+        world.pass_(SETTLE)
+    stayed = world.secret.phase
+    bundle = world.secret.authority.bundle
+    world.machine = world.now
+    replica.look()
     replica.look()
 
-    assert world.store.writes == 0
-    assert replica.serving.certificate == world.custody.authority.certificate
+    assert stayed == "published"
+    assert world.configuration.bundles() != [bundle]
+    assert replica.serving.certificate == new.certificate
+    told = [record.getMessage() for record in caplog.records if "machine's clock" in record.getMessage()]
+    assert len(told) == 2
+    assert told[0].startswith("this machine's clock and the API server's are ")
+    assert told[1] == "this machine's clock and the API server's agree again"
 
 
 def test_an_api_server_whose_clock_is_ahead_replaces_nothing() -> None:
@@ -370,7 +414,8 @@ def test_an_api_server_whose_clock_is_ahead_replaces_nothing() -> None:
     replica.look()
     world.now += AUTHORITY_LIFETIME * 2
 
-    replica.look()
+    with pytest.raises(Expired):
+        replica.look()
 
     assert world.store.writes == 0
 
@@ -397,7 +442,7 @@ def test_a_configuration_that_others_write_meanwhile_is_looked_at_again() -> Non
         world.configuration.webhooks[0]["timeoutSeconds"] = 3
 
     world.configuration.before_patch = edit
-    replica.custodian.follow(replica.serving, replica.ends_at)
+    replica.custodian.follow(replica.serving)
 
     assert not replica.custodian.publish()
     assert world.configuration.bundles() == [b""]

@@ -106,7 +106,6 @@ def _self_signed(settings: ServeSettings, custody: Custody) -> SelfSignedCertifi
         clock=clock,
     )
     return SelfSignedCertificates(
-        custody.authority,
         hosts=service_hosts(SERVICE, settings.namespace),
         custodian=custodian,
         watch=configurations.watch,

@@ -35,7 +35,7 @@ def replica_name(host: str) -> str:
 
 
 class ReplicaLease(msgspec.Struct, frozen=True, kw_only=True):
-    """What one replica told: it serves a certificate of this CA that ends then, unless it tells another."""
+    """What one replica told: the CA whose certificate it serves, and when the last that it told of has ended."""
 
     replica: str
     fingerprint: str
@@ -58,7 +58,7 @@ class ReplicaLeases:
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
 
     def hold(self, replica: str, fingerprint: str, *, now: datetime, ends_at: datetime) -> None:
-        """Tell that `replica` serves a certificate of the CA `fingerprint` until `ends_at`."""
+        """Tell that `replica` serves a certificate of the CA `fingerprint`, which has ended by `ends_at`."""
         lease = {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",

@@ -105,7 +105,6 @@ class SelfSignedCertificates:
 
     def __init__(
         self,
-        authority: Authority,
         *,
         hosts: frozenset[str],
         custodian: Custodian,
@@ -129,7 +128,7 @@ class SelfSignedCertificates:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="certificates", daemon=True)
         try:
-            self._served = self._sign(authority, self._read_client_ca())
+            self._served = self._sign(custodian.authority, self._read_client_ca())
         except CertificateError as error:
             raise ConfigurationError(str(error)) from error
 
@@ -170,9 +169,9 @@ class SelfSignedCertificates:
 
     def _follow_cluster(self) -> None:
         for _ in range(_ATTEMPTS):
-            self._custodian.follow(self._served.authority, self._served.ends_at)
+            self._custodian.follow(self._served.authority)
             self._renew()
-            self._custodian.hold(self._served.authority, self._served.ends_at)
+            self._custodian.hold(self._served.authority)
             if self._custodian.publish():
                 return
         raise ClusterError(
@@ -182,7 +181,7 @@ class SelfSignedCertificates:
 
     def _renew(self) -> None:
         served = self._served
-        authority = self._custodian.authority_for(served.authority)
+        authority = self._custodian.authority
         client_ca_pem = self._read_client_ca()
         # A host that is gone is dropped at the next renewal: a configuration that is deleted and applied again
         # must not find a certificate without its host.

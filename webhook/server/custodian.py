@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
 
@@ -13,7 +13,8 @@ from certs.authority import Authority
 from certs.clock import Clock, utc_now
 from certs.custody import Custody
 from certs.errors import CertificateError
-from certs.rotation import next_step
+from certs.leaf import LEAF_LIFETIME
+from certs.rotation import adopt, next_step
 from certs.store import SecretStore, ensure_custody
 from certs.trust import Trust
 from webhook.errors import ClusterError, ConfigurationError
@@ -35,6 +36,9 @@ LOOK_SECONDS = 60.0
 HOLD_SECONDS = 30.0
 """How old a replica's Lease may become before a look renews it."""
 
+SKEW = timedelta(hours=1)
+"""How far this machine's clock and the API server's may be apart before one of them is taken to be wrong."""
+
 log = logging.getLogger("custom_scheduler.certificates")
 
 
@@ -42,7 +46,7 @@ class Leases(Protocol):
     """Where each replica tells the others the CA whose certificate it serves."""
 
     def hold(self, replica: str, fingerprint: str, *, now: datetime, ends_at: datetime) -> None:
-        """Tell that `replica` serves a certificate of this CA until `ends_at`; raises ClusterError."""
+        """Tell that `replica` serves a leaf of this CA, and none after `ends_at` that it doesn't tell of by then."""
 
     def live(self, now: datetime) -> Sequence[ReplicaLease]:
         """Return what replicas told that may still be true; raises ClusterError."""
@@ -85,9 +89,11 @@ def obtain_custody(
 class Custodian:
     """Follows the CA of the Secret on behalf of one replica, and takes a rotation further where it can.
 
-    The order of a look matters, and is: `follow`, then the caller serves a leaf of `authority_for`, then `publish`.
-    docs/notes/ca-rotation.md says why. `clock` is the API server's, by which certificates are judged;
-    `machine_clock` is this machine's: what can cut others off happens only when it is time by both.
+    The order of a look matters: `follow`, then the caller serves a leaf of `authority` and tells so by `hold`, then
+    `publish`.
+    docs/notes/ca-rotation.md says why. `clock` is the API server's, by which certificates are judged; where
+    `machine_clock`, this machine's, says something else, one of them is wrong, and nothing that turns on the time is
+    done on behalf of others.
     """
 
     def __init__(
@@ -103,6 +109,7 @@ class Custodian:
         machine_clock: Clock = utc_now,
         boot_clock: Callable[[], float] = boot_time,
     ) -> None:
+        self.authority = custody.authority
         self.hosts: frozenset[str] = frozenset()
         self._custody = custody
         self._replica = replica
@@ -114,8 +121,12 @@ class Custodian:
         self._machine_clock = machine_clock
         self._boot_clock = boot_clock
         self._trust = Trust(settle_seconds=settle_seconds, clock=boot_clock)
-        self._told: tuple[str, datetime] | None = None
+        self._told = ""
         self._told_at = 0.0
+        self._is_clock_sure = True
+
+    authority: Authority
+    """The CA to serve a leaf of. It changes only by `follow`: a change has to be told to the others."""
 
     hosts: frozenset[str]
     """The hosts under which the URLs of our entries called us when they were last read."""
@@ -123,46 +134,47 @@ class Custodian:
     @property
     def look_seconds(self) -> float:
         """After which time to look again, where nothing tells of a change before."""
-        if self._custody.phase == "stable":
-            return LOOK_SECONDS
-        return min(LOOK_SECONDS, self._settle_seconds / 4)
+        match self._custody.phase:
+            case "published":
+                return min(LOOK_SECONDS, self._settle_seconds / 4)
+            case "switched":
+                return min(LOOK_SECONDS, self._settle_seconds)
+            case _:
+                return LOOK_SECONDS
 
     def faults(self) -> list[str]:
         """Return why calls through our configurations would fail."""
         return [each.fault for each in self._registrations if each.fault]
 
-    def follow(self, serving: Authority, ends_at: datetime) -> None:
+    def follow(self, serving: Authority) -> None:
         """Bring this replica's knowledge in line with the cluster; raises ClusterError and CertificateError.
 
-        `serving` is the CA whose leaf is served, until `ends_at`.
+        `serving` is the CA whose leaf is served.
         """
         # Told before the Secret is read: who drops a CA reads the Leases after the Secret that lets him drop it.
-        self.hold(serving, ends_at)
+        self.hold(serving)
         # Read before the Secret: a bundle is written only over what is older than the Secret it comes from.
         self.hosts = frozenset().union(*[each.read() for each in self._registrations])
         self._trust.saw([bundle for each in self._registrations for bundle in each.bundles])
+        self._check_clock()
         self._custody = ensure_custody(
-            self._store, PRODUCT, clock=self._earliest, held=self._custody, step=self._step
+            self._store,
+            PRODUCT,
+            clock=self._clock,
+            held=self._custody,
+            step=self._step,
+            is_clock_sure=self._is_clock_sure,
         )
+        self.authority = self._choice(serving)
 
-    def authority_for(self, serving: Authority) -> Authority:
-        """Return the CA to serve a leaf of: that of the Secret, once the API servers have had time to learn of it."""
-        signer = self._custody.authority
-        if (
-            serving.certificate in signer.trusted
-            and self._trust.is_carried(serving.fingerprint)
-            and not self._trust.is_settled(signer.fingerprint)
-            and serving.certificate.not_valid_after_utc > self._clock()
-        ):
-            return serving
-        return signer
-
-    def hold(self, serving: Authority, ends_at: datetime) -> None:
+    def hold(self, serving: Authority) -> None:
         """Tell the others what is served, where that is news or was told long ago; raises ClusterError."""
-        told, now = (serving.fingerprint, ends_at), self._boot_clock()
-        if told != self._told or now - self._told_at >= HOLD_SECONDS:
-            self._leases.hold(self._replica, serving.fingerprint, now=self._clock(), ends_at=ends_at)
-            self._told, self._told_at = told, now
+        told, boot = serving.fingerprint, self._boot_clock()
+        if told != self._told or boot - self._told_at >= HOLD_SECONDS:
+            now = self._clock()
+            # Each leaf that was signed by now has ended by then.
+            self._leases.hold(self._replica, told, now=now, ends_at=now + LEAF_LIFETIME)
+            self._told, self._told_at = told, boot
 
     def publish(self) -> bool:
         """Put the Secret's CAs into caBundle; raises ClusterError.
@@ -182,17 +194,45 @@ class Custodian:
 
     def leave(self) -> None:
         """Tell the others that this replica serves nothing any more."""
-        if self._told is not None:
+        if self._told:
             self._leases.release(self._replica)
 
+    def _choice(self, serving: Authority) -> Authority:
+        """Return the CA of the Secret, once the API servers have had time to learn of it, and else `serving`."""
+        signer = self._custody.authority
+        if (
+            serving.certificate in signer.trusted
+            and serving.certificate in self._trust.carried
+            and not self._trust.is_settled(signer.fingerprint)
+            and serving.certificate.not_valid_after_utc > self._clock()
+        ):
+            return serving
+        return signer
+
     def _step(self, custody: Custody) -> Custody | None:
+        adopted = adopt(custody, now=self._clock(), carried=self._trust.carried, served=self._served)
+        if adopted is not None or not self._is_clock_sure:
+            return adopted
         return next_step(
             custody,
             name=PRODUCT,
-            now=self._earliest(),
+            now=self._clock(),
             is_settled=self._trust.is_settled,
-            served=lambda: {lease.fingerprint for lease in self._leases.live(self._earliest())},
+            served=self._served,
         )
 
-    def _earliest(self) -> datetime:
-        return min(self._clock(), self._machine_clock())
+    def _served(self) -> set[str]:
+        return {lease.fingerprint for lease in self._leases.live(self._clock())}
+
+    def _check_clock(self) -> None:
+        skew = abs(self._clock() - self._machine_clock())
+        is_sure = skew <= SKEW
+        if is_sure and not self._is_clock_sure:
+            log.info("this machine's clock and the API server's agree again")
+        if not is_sure and self._is_clock_sure:
+            log.warning(
+                "this machine's clock and the API server's are %d s apart: set the one that is wrong; "
+                "until then this replica takes no CA rotation further",
+                skew.total_seconds(),
+            )
+        self._is_clock_sure = is_sure
