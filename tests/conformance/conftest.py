@@ -1,0 +1,100 @@
+"""One run against kube-scheduler for all tests here: CONFORMANCE_SEEDS seeds (200), from CONFORMANCE_START (0) on."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+from _pytest.terminal import TerminalReporter
+
+from devcluster.errors import RequestError
+from tests.conformance.compare import disagreements
+from tests.conformance.model import Record, Scenario
+from tests.conformance.oracle import Oracle
+from tests.conformance.run import Run, run
+from tests.conformance.shrink import alone, as_case, shrink
+
+KEPT = Path(__file__).parent / "kept"
+
+_SEEDS = int(os.environ.get("CONFORMANCE_SEEDS", "200"))
+_START = int(os.environ.get("CONFORMANCE_START", "0"))
+_SECONDS = 120 + 5 * _SEEDS
+# Records for the planted faults, and how many disagreements are shrunk: each takes half a minute.
+_RECORDS = 100
+_SHRUNK = 3
+
+_RUN = pytest.StashKey[Run]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here) and "conformance" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.e2e)
+            # The first of them waits for all seeds.
+            item.add_marker(pytest.mark.timeout(_SECONDS))
+
+
+@pytest.fixture(scope="session")
+def conformance(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The run, with the first disagreements shrunk and kept."""
+    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+
+    def progress(so_far: Run) -> None:
+        if reporter is not None and so_far.seeds % 100 == 0:
+            reporter.write(f" {so_far.seeds} seeds, {len(so_far.disagreements)} disagreements;")
+
+    with Oracle(tmp_path_factory.mktemp("oracle")) as oracle:
+        seeds = range(_START, _START + _SEEDS)
+        result = run(seeds, oracle.record, keep=_RECORDS, progress=progress)
+        for record, (index, differences) in result.disagreements[:_SHRUNK]:
+            _keep(oracle, record, index, differences)
+    request.config.stash[_RUN] = result
+    return result
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
+    result = config.stash.get(_RUN, None)
+    if result is not None:
+        terminalreporter.section("conformance: seeds with each feature, plugin that ranks nodes, and reason")
+        for title, counts in (
+            ("feature", result.features),
+            ("ranks", result.ranking),
+            ("reason", result.reasons),
+        ):
+            for name, seeds in counts.most_common():
+                terminalreporter.write_line(f"{title:8} {seeds:5} {result.share(seeds):6.1%}  {name}")
+        terminalreporter.write_line(
+            f"seeds with unschedulable pods: {result.share(result.unschedulable):.1%}"
+        )
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Print the result for machines as the last line of all."""
+    result = config.stash.get(_RUN, None)
+    if result is not None:
+        found = {
+            "seeds": result.seeds,
+            "cases": result.cases,
+            "disagreements": len(result.disagreements),
+        }
+        print(json.dumps({"conformance": found}))
+
+
+def _keep(oracle: Oracle, record: Record, index: int, differences: list[str]) -> None:
+    """Write the smallest case with a disagreement to a file, from which it is replayed from now on."""
+
+    def differs(candidate: Scenario) -> bool:
+        try:
+            return bool(list(disagreements(oracle.record(candidate))))
+        except RequestError:
+            return False  # what is left is no valid object
+
+    small = shrink(alone(record, index), differs)
+    case = as_case(oracle.record(small), "; ".join(differences))
+    name = case.attempt.pod["metadata"]["name"]
+    KEPT.mkdir(exist_ok=True)
+    (KEPT / f"{name}.json").write_bytes(msgspec.json.format(msgspec.json.encode(case), indent=1) + b"\n")

@@ -1,0 +1,128 @@
+"""What kube-scheduler did with each pod, as its extender and its log tell."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+__all__ = ["Note", "Notes", "OracleError"]
+
+_SECONDS = 60.0
+_TEXT = r'"([^"]*)"'
+_ATTEMPT = re.compile(rf'"Attempting to schedule pod" pod={_TEXT}')
+_NO_NODES = re.compile(rf'no nodes are registered to the cluster; waiting" pod={_TEXT}')
+_SCORE = re.compile(rf'"Plugin scored node for pod" pod={_TEXT} plugin={_TEXT} node={_TEXT} score=(-?\d+)')
+_TOTAL = re.compile(rf'"Calculated node\'s final score for pod" pod={_TEXT} node={_TEXT} score=(-?\d+)')
+
+
+class OracleError(Exception):
+    """The oracle didn't work as it should, so there is no answer to compare with."""
+
+
+@dataclass
+class Note:
+    """One pod. `feasible` is None until it is known; `given` is what the extender added to a node's total."""
+
+    attempts: int = 0
+    feasible: frozenset[str] | None = None
+    choice: str = ""
+    scores: dict[str, dict[str, int]] = field(default_factory=dict)
+    totals: dict[str, int] = field(default_factory=dict)
+    given: dict[str, int] = field(default_factory=dict)
+
+
+class Notes:
+    """The pods by key, in the order of their first attempts. The extender, the log's reader and the oracle share it."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._pods: dict[str, Note] = {}
+        self._last_lines: deque[str] = deque(maxlen=20)
+        self._ended = False
+
+    def clear(self) -> None:
+        """Forget all pods."""
+        with self._changed:
+            self._pods.clear()
+
+    def feasible(self, pod: str, nodes: Collection[str]) -> None:
+        """Note what the plugins left over."""
+        with self._changed:
+            self._of(pod).feasible = frozenset(nodes)
+            self._changed.notify_all()
+
+    def given(self, pod: str, scores: dict[str, int]) -> None:
+        """Note what the extender adds to the totals."""
+        with self._changed:
+            self._of(pod).given = scores
+
+    def choice(self, pod: str, node: str) -> None:
+        """Note where kube-scheduler wants to bind the pod."""
+        with self._changed:
+            self._of(pod).choice = node
+            self._changed.notify_all()
+
+    def read(self, line: str) -> None:
+        """Take in a line of the log."""
+        with self._changed:
+            if found := _SCORE.search(line):
+                pod, plugin, node, score = found.groups()
+                self._of(pod).scores.setdefault(plugin, {})[node] = int(score)
+            elif found := _TOTAL.search(line):
+                pod, node, score = found.groups()
+                self._of(pod).totals[node] = int(score)
+            else:
+                self._last_lines.append(line)
+                if found := _ATTEMPT.search(line):
+                    self._of(found[1]).attempts += 1
+                elif found := _NO_NODES.search(line):
+                    self._of(found[1]).feasible = frozenset()
+                self._changed.notify_all()
+
+    def log_ended(self) -> None:
+        """Note that there will be no more lines."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def until_known(self, pod: str) -> frozenset[str]:
+        """Wait for the feasible nodes of a pod that has some or finds a cluster without nodes; return them.
+
+        All that the log told before the pod's attempt is noted by then.
+        """
+
+        def known() -> bool:
+            note = self._pods.get(pod)
+            return note is not None and note.attempts > 0 and note.feasible is not None
+
+        with self._changed:
+            self._wait(known, f"an attempt to schedule {pod}")
+            return self._pods[pod].feasible or frozenset()
+
+    def until_bound(self, pods: Collection[str]) -> dict[str, Note]:
+        """Wait until of these pods those with a feasible node have been bound.
+
+        Returns those that were attempted, in the order of their attempts.
+        """
+
+        def attempted() -> dict[str, Note]:
+            return {pod: note for pod, note in self._pods.items() if pod in pods and note.attempts}
+
+        def bound() -> bool:
+            return all(note.choice for note in attempted().values() if note.feasible)
+
+        with self._changed:
+            self._wait(bound, "all bindings")
+            return attempted()
+
+    def _wait(self, happened: Callable[[], bool], what: str) -> None:
+        self._changed.wait_for(lambda: self._ended or happened(), _SECONDS)
+        if not happened():
+            state = "ended before" if self._ended else f"did not come to within {_SECONDS:.0f} s:"
+            raise OracleError("\n".join([f"kube-scheduler {state} {what}; its log ends:", *self._last_lines]))
+
+    def _of(self, pod: str) -> Note:
+        return self._pods.setdefault(pod, Note())

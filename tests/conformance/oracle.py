@@ -1,0 +1,162 @@
+"""kube-scheduler as the oracle: it schedules for real, but its binder is an extender that only takes notes.
+
+A binding is held until the scenario is over, so that each pod stays assumed where it was put, and the next ones see
+it there. Where a pod goes is the extender's choice, by the pod's name, far above what the plugins say: runs of the
+same scenario go the same way, and through states that good scores alone would never lead to.
+
+The pod informer hands on events in order, so pods that are made first are known first. Of nodes it is known by probes,
+pods of a profile without filters: their feasible nodes are all that the scheduler knows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from devcluster import DevCluster
+from tests.conformance.extender import Extender
+from tests.conformance.furniture import NAMESPACES, furniture, path_of
+from tests.conformance.model import Answer, Attempt, Json, Record, Scenario, World, key_of
+from tests.conformance.notes import Note, Notes, OracleError
+from tests.conformance.profiles import PROBE, kube_scheduler_configuration
+from tests.conformance.scheduler_process import SchedulerProcess
+
+__all__ = ["Oracle", "OracleError"]
+
+_CONNECTIONS = 8
+_PROBES = 200
+_HOME = next(iter(NAMESPACES))
+
+
+class Oracle:
+    """A control plane with a kube-scheduler that tells all and binds nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._cluster = DevCluster(scheduler=False, controller_manager=False)
+        self._notes = Notes()
+        self._extender = Extender(self._notes, _choose)
+        self._pool = ThreadPoolExecutor(_CONNECTIONS)
+        self._probes = itertools.count()
+        self._objects: list[Json] = []
+        self._ending = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as ending:
+            ending.enter_context(self._cluster)
+            ending.callback(self._pool.shutdown)
+            # In an order in which they can be made: the namespaces come first.
+            self._objects = [self._make(obj) for obj in furniture()]
+            url = self._extender.start()
+            ending.callback(self._extender.close)
+            configuration = kube_scheduler_configuration(self._cluster.kubeconfig, url)
+            scheduler = SchedulerProcess(configuration, self._folder, self._notes)
+            ending.callback(scheduler.stop)
+            ending.callback(self._extender.release)
+            self._ending = ending.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ending.__exit__(kind, error, trace)
+
+    def record(self, scenario: Scenario) -> Record:
+        """Return kube-scheduler's answers to the pods of a scenario."""
+        self._clear()
+        nodes = self._all(self._make, scenario.nodes)
+        pods = self._all(self._make, scenario.placed)
+        self._await_nodes({node["metadata"]["name"] for node in nodes})
+        # One by one: the order in which they are made is that in which they are scheduled.
+        incoming = {key_of(pod): pod for pod in map(self._make, scenario.incoming)}
+        self._probe()
+        notes = self._notes.until_bound(incoming.keys())
+        conditions = self._conditions()
+        attempts = [
+            Attempt(pod=incoming[key], answer=_answer(key, note, conditions.get(key, {})))
+            for key, note in notes.items()
+        ]
+        gated = [key for key in incoming if key not in notes]
+        attempts += [
+            Attempt(pod=incoming[key], answer=_answer(key, Note(), conditions.get(key, {}))) for key in gated
+        ]
+        world = World(objects=self._objects, nodes=nodes, pods=pods)
+        return Record(scenario=scenario, world=world, attempts=attempts)
+
+    def _clear(self) -> None:
+        """Delete all nodes and pods, and return when kube-scheduler knows no node any more."""
+        paths = [f"/api/v1/namespaces/{namespace}/pods?gracePeriodSeconds=0" for namespace in NAMESPACES]
+        self._all(lambda path: self._cluster.request("DELETE", path), [*paths, "/api/v1/nodes"])
+        self._extender.release()
+        self._await_nodes(set())
+        self._notes.clear()
+
+    def _await_nodes(self, names: set[str]) -> None:
+        for _ in range(_PROBES):
+            if self._probe() == names:
+                return
+        raise OracleError(f"kube-scheduler doesn't come to know the nodes {sorted(names)}")
+
+    def _probe(self) -> frozenset[str]:
+        """Return the names of all nodes that kube-scheduler knows, when it is done with all pods made before."""
+        name = f"probe-{next(self._probes)}"
+        pod = self._make(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": name, "namespace": _HOME},
+                "spec": {"schedulerName": PROBE, "containers": [{"name": "main", "image": "main"}]},
+            }
+        )
+        return self._notes.until_known(key_of(pod))
+
+    def _conditions(self) -> dict[str, Json]:
+        """Return the PodScheduled condition of each pod that has one."""
+        return {
+            key_of(pod): condition
+            for pod in self._cluster.request("GET", "/api/v1/pods")["items"]
+            for condition in pod["status"].get("conditions", ())
+            if condition["type"] == "PodScheduled"
+        }
+
+    def _all(self, act: Callable[[Any], Json], items: Iterable[Any]) -> list[Json]:
+        return list(self._pool.map(act, items))
+
+    def _make(self, manifest: Json) -> Json:
+        """Create an object in the state that its manifest shows, and return it as the API server has it."""
+        metadata = {
+            name: value for name, value in manifest["metadata"].items() if name != "deletionTimestamp"
+        }
+        collection = path_of(manifest)
+        made: Json = self._cluster.request("POST", collection, {**manifest, "metadata": metadata})
+        path = f"{collection}/{metadata['name']}"
+        if "status" in manifest and manifest["kind"] != "Node":
+            made = self._cluster.request("PATCH", f"{path}/status", {"status": manifest["status"]})
+        if "deletionTimestamp" in manifest["metadata"]:
+            self._cluster.request("DELETE", path)
+            made = self._cluster.request("GET", path)
+        del made["metadata"]["managedFields"]
+        return made
+
+
+def _choose(pod: str, nodes: Iterable[str]) -> str:
+    """Return the node that the pod goes to."""
+    return random.Random(pod).choice(sorted(nodes))
+
+
+def _answer(key: str, note: Note, condition: Json) -> Answer:
+    if note.attempts > 1:
+        raise OracleError(f"{key} was attempted {note.attempts} times: which of them is the answer?")
+    if not note.feasible:
+        return Answer(reason=condition.get("reason", ""), message=condition.get("message", ""))
+    for node, total in note.totals.items():
+        plugins = sum(by_node[node] for by_node in note.scores.values())
+        if plugins + note.given.get(node, 0) != total:
+            raise OracleError(f"{key} on {node}: the scores in the log don't add up to {total}")
+    return Answer(feasible=note.feasible, choice=note.choice, scores=note.scores)
