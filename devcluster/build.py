@@ -39,15 +39,28 @@ def ensure_built(say: Callable[[str], None]) -> Path:
     target = assets_folder()
     if target.exists():
         return target
-    with _only_builder(cache_folder(), say):
-        if not target.exists():
-            _build(target, say)
+    try:
+        with _only_builder(cache_folder(), say):
+            if not target.exists():
+                _build(target, say)
+    except OSError as error:
+        raise BuildError(
+            f"can't build into {cache_folder()}: {error}; set XDG_CACHE_HOME to a folder that can be written"
+        ) from error
     return target
 
 
 def cache_folder() -> Path:
-    """Return the folder of this user's builds; it may be deleted at any time that no build is running."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    """Return the folder of this user's builds; it may be deleted at any time that no build is running.
+
+    Raises `BuildError` if the user has no home.
+    """
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError as error:  # a user id that no name belongs to, as containers have
+        raise BuildError(
+            "no folder to build in: this user has no home; set HOME or XDG_CACHE_HOME"
+        ) from error
     return Path(base) / "custom-scheduler-devcluster"
 
 

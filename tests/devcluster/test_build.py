@@ -56,6 +56,25 @@ def test_a_build_is_stamped_with_the_version_of_kubernetes(calls: Path) -> None:
     assert "-trimpath" in command
 
 
+def test_a_cache_that_can_not_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+
+    with pytest.raises(BuildError, match=f"can't build into {tmp_path}/file.*XDG_CACHE_HOME"):
+        ensure_built(lambda line: None)
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless(_cls: type[Path]) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", classmethod(homeless))
+
+    with pytest.raises(BuildError, match="set HOME or XDG_CACHE_HOME"):
+        ensure_built(lambda line: None)
+
+
 def test_a_second_start_builds_nothing(calls: Path) -> None:
     first = ensure_built(lambda line: None)
 
