@@ -99,8 +99,8 @@ def _without_some(items: Sequence[T]) -> Iterator[list[T]]:
 
 def _simpler(manifest: Json) -> Iterator[Json]:
     """Yield the manifest without each of its parts; those that the API server then refuses are no loss."""
-    for path in _paths({name: manifest.get(name, {}) for name in ("spec", "status", "metadata")}):
-        if path[-1] not in {"name", "namespace", "nodeName"}:
+    for path in _paths({name: manifest[name] for name in ("spec", "status", "metadata") if name in manifest}):
+        if path[-1] not in {"spec", "metadata", "name", "namespace", "nodeName"}:
             simpler = copy.deepcopy(manifest)
             place: Any = simpler
             for step in path[:-1]:

@@ -89,6 +89,16 @@ def test_services_and_the_controller_count_together() -> None:
     assert workloads.replicas_of(owned("apps/v1", "ReplicaSet", app="web")) == equal(app="web", hash="1")
 
 
+def test_a_replication_controller_overrules_services_that_select_by_another_value() -> None:
+    workloads = Workloads()
+    workloads.set_service(service("s", app="web", tier="1"))
+    workloads.set_controller(controller(ReplicationController, {"app": "db"}))
+
+    selector = workloads.replicas_of(owned("v1", "ReplicationController", app="web", tier="1"))
+
+    assert selector == equal(app="db", tier="1")
+
+
 @pytest.mark.parametrize(
     "pod",
     [

@@ -62,16 +62,18 @@ class Workloads:
 
     def replicas_of(self, pod: Pod) -> Selector:
         """Return what all Services of the pod and its controller select, in its namespace; empty if there are none."""
-        selector = EVERYTHING
+        required: dict[str, str] = {}
         for key in self._index.matching(pod.metadata.namespace, pod.labels):
-            selector = selector.both(self._services[key])
+            required.update(self._services[key].equal)
         owner = _controller_of(pod)
         kind = None if owner is None else _KINDS.get((owner.api_version, owner.kind))
-        if owner is not None and kind is not None:
-            known = self._controllers.get((kind, f"{pod.metadata.namespace}/{owner.name}"))
-            if known is not None:
-                selector = selector.both(known)
-        return selector
+        if owner is None or kind is None:
+            return EVERYTHING.requiring(required)
+        known = self._controllers.get((kind, f"{pod.metadata.namespace}/{owner.name}"), EVERYTHING)
+        if kind is ReplicationController:
+            # Its labels replace those of the Services, should they differ; other selectors have to hold as well.
+            return EVERYTHING.requiring({**required, **dict(known.equal)})
+        return EVERYTHING.requiring(required).both(known)
 
 
 def _controller_of(pod: Pod) -> OwnerReference | None:
