@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Protocol
 
 from certs.authority import create_authority
@@ -77,7 +78,7 @@ def ensure_custody(
     for _ in range(_ATTEMPTS):
         secret = store.read()
         if secret is None:
-            custody = _replacement(name, clock, held)
+            custody = _replacement(name, clock, held, step)
             if store.create(custody.data):
                 _log.info("CA put into a new Secret", extra=_fields(custody))
                 return custody
@@ -89,7 +90,7 @@ def ensure_custody(
         except (InvalidPair, Expired) as fault:
             if isinstance(fault, Expired) and not is_clock_sure:
                 raise
-            wanted = _replacement(name, clock, held)
+            wanted = _replacement(name, clock, held, step)
             if _put(store, wanted, secret):
                 _log.warning("CA in the Secret replaced: %s", fault, extra=_fields(wanted))
                 return wanted
@@ -105,15 +106,20 @@ def ensure_custody(
     )
 
 
-def _replacement(name: str, clock: Clock, held: Custody | None) -> Custody:
+def _replacement(name: str, clock: Clock, held: Custody | None, step: Step) -> Custody:
     now = clock()
-    if held is not None:
-        try:
-            held.authority.check(now)
-            return held
-        except CertificateError:
-            pass
-    return Custody(authority=create_authority(name, now))
+    custody = held if held is not None and _counts(held, now) else None
+    custody = custody or Custody(authority=create_authority(name, now))
+    # Whoever held something else may have missed what the others did since.
+    return step(custody) or custody
+
+
+def _counts(custody: Custody, now: datetime) -> bool:
+    try:
+        custody.authority.check(now)
+    except CertificateError:
+        return False
+    return True
 
 
 def _put(store: SecretStore, custody: Custody, seen: Secret) -> bool:
