@@ -22,12 +22,6 @@ class SelectorIndex(Generic[K]):
         self._shelves: dict[_Shelf, dict[K, Selector]] = {}
         self._places: dict[K, list[_Shelf]] = {}
 
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def __contains__(self, item: K) -> bool:
-        return item in self._places
-
     def add(self, item: K, selector: Selector, namespaces: Iterable[str] | None) -> None:
         """Take in an item; `namespaces` are those in which it can match, None if in any."""
         scopes = (None,) if namespaces is None else namespaces

@@ -123,6 +123,8 @@ def test_a_match_outside_of_every_domain_does_not_count() -> None:
     cache = make_cache(*NODES, make_node("bare"), pods=[pod("web", node="bare", name="there")])
 
     assert rejected(pod("web", near(to("web"))), cache) == {"bare": NOT_NEAR}
+    cache.set_pod(pod("web", node="c", name="in a domain"))
+    assert rejected(pod("web", near(to("web"))), cache) == dict.fromkeys(["a", "b", "bare"], NOT_NEAR)
 
 
 def test_a_pod_keeps_away_from_those_it_must_not_be_near() -> None:

@@ -258,6 +258,15 @@ def test_policies_hold_for_scores_too() -> None:
     assert scores(spreading(soft(nodeTaintsPolicy="Honor")), cache, only=["a", "c"]) == {"a": 100, "c": 33}
 
 
+def test_a_host_counts_its_own_pods_whatever_is_said_of_the_node() -> None:
+    tainted = node("b", "1", taints=["k:NoSchedule"])
+    twin = make_node("twin", labels={HOST: "a"})
+    cache = cluster(node("a", "1"), tainted, twin, pods={"a": 1, "b": 3})
+
+    # 1, 3 and 0 times ln 5, though b is not to be counted and the twin says that it is a: 2, 5 and 0.
+    assert scores(spreading(soft(HOST, nodeTaintsPolicy="Honor")), cache) == {"a": 60, "b": 0, "twin": 100}
+
+
 def test_pods_of_one_service_spread_over_hosts_and_zones_without_being_asked_to() -> None:
     cache = cluster(node("a", "1"), node("b", "1"), node("c"), pods={"a": 2})
     service = {"metadata": {"name": "s", "namespace": "default"}, "spec": {"selector": {"app": "web"}}}

@@ -11,12 +11,13 @@ IN_USE = [
 
 def test_a_claim_for_one_pod_keeps_the_next_pod_from_all_nodes() -> None:
     cache = make_cache(make_node("a"), make_node("b"))
-    cache.storage.put(one_pod_claim("only"))
+    for name in ("only", "spare"):
+        cache.storage.put(one_pod_claim(name))
     plugin = VolumeRestrictions({}, make_handle(cache))
     free = run_filter(plugin, using("only"), cache)
 
     cache.assume(using("only", name="first"), "a")
-    taken = run_filter(plugin, using("only"), cache)
+    taken = run_filter(plugin, using("only", "spare"), cache)
     cache.forget(using("only", name="first"))
 
     assert (free, taken) == ({}, {"a": IN_USE, "b": IN_USE})
