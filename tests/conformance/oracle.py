@@ -141,7 +141,7 @@ class Oracle:
         if "deletionTimestamp" in manifest["metadata"]:
             self._cluster.request("DELETE", path)
             made = self._cluster.request("GET", path)
-        del made["metadata"]["managedFields"]
+        made["metadata"].pop("managedFields", None)
         return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from webhook.scheduling.objects import Pod
@@ -30,24 +31,34 @@ def claims_of(pod: Pod) -> list[ClaimRef]:
 
 
 class ClaimsInUse:
-    """How many placed pods use each claim."""
+    """How many placed pods use each claim, by node; those of ephemeral volumes have one pod each and aren't counted.
 
-    def __init__(self) -> None:
-        self._pods: Counter[tuple[str, str]] = Counter()
+    Pods on a node that isn't known don't count, until it is: `row_of` gives the row of a node.
+    """
 
-    def take(self, pod: Pod) -> None:
+    def __init__(self, row_of: Callable[[str], int | None]) -> None:
+        self._row_of = row_of
+        self._nodes: dict[tuple[str, str], Counter[str]] = {}
+
+    def take(self, pod: Pod, node_name: str) -> None:
         """Count the claims of a pod that is placed."""
-        for ref in claims_of(pod):
-            self._pods[pod.metadata.namespace, ref.claim] += 1
+        for key in _counted(pod):
+            self._nodes.setdefault(key, Counter())[node_name] += 1
 
-    def give_back(self, pod: Pod) -> None:
+    def give_back(self, pod: Pod, node_name: str) -> None:
         """Take back what `take` counted."""
-        for ref in claims_of(pod):
-            key = (pod.metadata.namespace, ref.claim)
-            self._pods[key] -= 1
-            if not self._pods[key]:
-                del self._pods[key]
+        for key in _counted(pod):
+            nodes = self._nodes[key]
+            nodes[node_name] -= 1
+            if not nodes[node_name]:
+                del nodes[node_name]
+                if not nodes:
+                    del self._nodes[key]
 
     def is_used(self, namespace: str, claim: str) -> bool:
         """Tell whether a placed pod uses the claim."""
-        return (namespace, claim) in self._pods
+        return any(self._row_of(name) is not None for name in self._nodes.get((namespace, claim), ()))
+
+
+def _counted(pod: Pod) -> Iterator[tuple[str, str]]:
+    return ((pod.metadata.namespace, ref.claim) for ref in claims_of(pod) if not ref.is_ephemeral)

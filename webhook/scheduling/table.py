@@ -59,10 +59,10 @@ class NodeTable:
         self.generation = 0
         self.ports = HostPorts()
         self.images = Images()
-        self.claims = ClaimsInUse()
         self.amounts = Amounts()
         self.memo = RowMemo()
         self._row_of: dict[str, int] = {}
+        self.claims = ClaimsInUse(self._row_of.get)
         self.pod_groups = PodGroups(self._row_of.get)
         self.placed_terms = PlacedTerms(self._row_of.get)
         self._nodes: list[Node] = []
@@ -128,7 +128,7 @@ class NodeTable:
         self.generation += 1
         self._pods.setdefault(placed.node_name, {})[placed.pod.metadata.uid] = placed
         self.ports.take(placed.node_name, placed.ports)
-        self.claims.take(placed.pod)
+        self.claims.take(placed.pod, placed.node_name)
         self.pod_groups.place(placed.pod, placed.node_name)
         self.placed_terms.place(placed.pod, placed.node_name)
         row = self._row_of.get(placed.node_name)
@@ -144,7 +144,7 @@ class NodeTable:
         if not pods:
             del self._pods[placed.node_name]
         self.ports.give_back(placed.node_name, placed.ports)
-        self.claims.give_back(placed.pod)
+        self.claims.give_back(placed.pod, placed.node_name)
         self.pod_groups.release(placed.pod, placed.node_name)
         self.placed_terms.release(placed.pod, placed.node_name)
         row = self._row_of.get(placed.node_name)
