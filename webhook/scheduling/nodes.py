@@ -65,7 +65,7 @@ class NodeInfo:
 
 
 class Nodes:
-    """The nodes in question at one point of a decision. Arrays are read-only, in order of `names`.
+    """The nodes in question at one point of a decision. Arrays are in order of `names`; those over all nodes are read-only.
 
     Filters get the nodes that passed the filters before them; scores get the feasible nodes.
     """
@@ -138,32 +138,30 @@ class Nodes:
 
     def allocatable(self, resource: str) -> IntArray:
         """Return what the nodes offer: millicores of cpu, bytes of memory, units of others; 0 where unknown."""
-        return _read_only(self._table.amounts.allocatable(resource, self._rows))
+        return self._own(self._table.amounts.allocatable(resource, self._rows))
 
     def requested(self, resource: str) -> IntArray:
         """Return what the pods on the nodes hold, in the same units."""
-        return _read_only(self._table.amounts.requested(resource, self._rows))
+        return self._own(self._table.amounts.requested(resource, self._rows))
 
     def nonzero_requested(self, resource: str) -> IntArray:
         """Return the same for cpu or memory, where a container without a request counts 100m and 200Mi."""
-        return _read_only(self._table.amounts.nonzero_requested(resource, self._rows))
+        return self._own(self._table.amounts.nonzero_requested(resource, self._rows))
 
     @property
     def pod_counts(self) -> IntArray:
         """How many pods the nodes have."""
-        return _read_only(self._table.amounts.pod_counts(self._rows))
+        return self._own(self._table.amounts.pod_counts(self._rows))
 
     @property
     def pod_limits(self) -> IntArray:
         """How many pods the nodes may have."""
-        return _read_only(self._table.amounts.pod_limits(self._rows))
+        return self._own(self._table.amounts.pod_limits(self._rows))
 
     @property
     def unschedulable(self) -> BoolArray:
         """Which nodes are cordoned."""
-        column = self._table.unschedulable(self._rows).view()
-        column.flags.writeable = False
-        return column
+        return self._own(self._table.unschedulable(self._rows))
 
     @property
     def taints(self) -> Values[tuple[Taint, ...]]:
@@ -199,9 +197,11 @@ class Nodes:
         """Return which nodes have one of the wanted host ports in use."""
         return self.named(self._table.ports.clashes(wanted))
 
-
-def _read_only(column: IntArray) -> IntArray:
-    # A view: the flag must not stick to the table's own array.
-    view = column.view()
-    view.flags.writeable = False
-    return view
+    def _own(self, column: npt.NDArray[S]) -> npt.NDArray[S]:
+        """Return a column that plugins can't spoil for others: of some rows it is a copy, of all the table's own."""
+        if self._rows is not None:
+            return column
+        # A view: the flag must not stick to the table's own array.
+        view = column.view()
+        view.flags.writeable = False
+        return view
