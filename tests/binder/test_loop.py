@@ -9,6 +9,7 @@ from prometheus_client import REGISTRY
 
 from tests.binder.scheduler import bound_to, created, pod, scheduling
 from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, in_order
+from webhook.scheduling.nodes import NodeInfo
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.status import SUCCESS, Code, Status
 from webhook.scheduling.testing import make_node, make_pod
@@ -444,3 +445,25 @@ def test_pausing_decides_nothing_more_but_takes_results_in() -> None:
         scheduler.expect_event("Scheduled", "a")
 
         assert scheduler.bindings_sent() == ["a on node-1"]
+
+
+def test_a_decision_that_hangs_is_told_by_the_name_of_its_pod() -> None:
+    asked, answered = threading.Event(), threading.Event()
+
+    class Hanging:
+        def filter_node(self, _pod: Pod, _node: NodeInfo) -> None:
+            asked.set()
+            answered.wait(PATIENCE_SECONDS)
+
+    with scheduling(Hanging=Hanging()) as scheduler:
+        scheduler.add(make_node("node-1"), pod("slow"))
+        assert asked.wait(PATIENCE_SECONDS)
+        told_at_once = scheduler.loop.stuck()
+        scheduler.now += 31
+        told_later = scheduler.loop.stuck()
+        answered.set()
+        scheduler.settle()
+
+        assert told_at_once == ""
+        assert told_later == "deciding on default/slow for 31 s"
+        assert scheduler.loop.stuck() == ""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, FakeApi
 from tests.waiting import eventually
 from webhook.binder.service import BinderService
@@ -196,3 +198,27 @@ def test_it_stops_soon_while_the_api_server_says_nothing() -> None:
         begun = time.monotonic()
 
     assert time.monotonic() - begun < 3
+
+
+def test_a_scheduling_thread_that_dies_gives_the_lease_back_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = Cluster()
+    died = threading.Event()
+    monkeypatch.setattr(threading, "excepthook", lambda _: died.set())
+    with FakeApi(cluster) as api, service(api) as binder:
+        eventually(binder.is_leader)
+
+        binder._loop._inbox.put(_fatal)
+
+        assert died.wait(PATIENCE_SECONDS)
+        eventually(lambda: cluster.holder == "")
+        assert "thread scheduling has died" in binder.not_ready()
+
+
+class _Fatal(BaseException):
+    """What the loop doesn't contain."""
+
+
+def _fatal() -> None:
+    raise _Fatal

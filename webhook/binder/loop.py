@@ -36,6 +36,8 @@ log = logging.getLogger("custom_scheduler.binder")
 MAX_IN_FLIGHT = 256
 IDLE_SECONDS = 5.0
 SIZES_SECONDS = 1.0
+# A decision takes milliseconds: one that takes so long waits in a plugin, and nobody knows for how long.
+STUCK_SECONDS = 30.0
 
 _CAPACITY_FREED = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
 _SCHEDULER_ERROR = "SchedulerError"
@@ -79,6 +81,7 @@ class SchedulingLoop:
         self._paused = False
         self._stopped = False
         self._sizes_due = 0.0
+        self._under_way: tuple[Pod, float] | None = None
 
     def pod_changed(self, change: Change[Pod]) -> None:
         """Take in what a watch told of a pod."""
@@ -115,6 +118,15 @@ class SchedulingLoop:
     def stop(self) -> None:
         """Make `run` return once it has taken in what was told so far."""
         self._inbox.put(self._stop)
+
+    def stuck(self) -> str:
+        """Return which decision has been under way for too long, or nothing; from any thread."""
+        under_way = self._under_way
+        if under_way is None:
+            return ""
+        pod, since = under_way
+        seconds = self._clock() - since
+        return f"deciding on {pod.key} for {seconds:.0f} s" if seconds > STUCK_SECONDS else ""
 
     def run(self) -> None:
         """Work until `stop`."""
@@ -158,12 +170,14 @@ class SchedulingLoop:
         if queued is None:
             return False
         started_at = self._clock()
+        self._under_way = queued.pod, started_at
         try:
             self._decide(queued, started_at)
         except Exception as error:
             log.exception("scheduling %s failed unexpectedly", queued.pod.key)
             self._cache.forget(queued.pod)
             self._fail(queued, f"{type(error).__name__}: {error}", started_at)
+        self._under_way = None
         return True
 
     def _decide(self, queued: QueuedPod, started_at: float) -> None:

@@ -68,7 +68,7 @@ class BinderService:
         self._threads = {
             name: threading.Thread(target=target, name=name, daemon=True)
             for name, target in (
-                ("scheduling", self._loop.run),
+                ("scheduling", self._schedule),
                 ("election", self._elector.run),
             )
         }
@@ -101,9 +101,17 @@ class BinderService:
         reasons = [
             f"thread {name} has died" for name, thread in self._threads.items() if not thread.is_alive()
         ]
+        reasons += filter(None, [self._loop.stuck()])
         reasons += self._watches.not_ready()
         return reasons
 
     def is_leader(self) -> bool:
         """Tell whether this replica is the one that schedules."""
         return self._elector.is_leader()
+
+    def _schedule(self) -> None:
+        try:
+            self._loop.run()
+        finally:
+            # However it ended, another replica can do what this one can't do any more.
+            self._elector.stop()
