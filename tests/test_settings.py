@@ -46,6 +46,7 @@ def test_the_binder_runs_where_there_is_a_cluster() -> None:
         ({"cert_mode": "files"}, "--tls-cert"),
         ({"cert_mode": "self-signed", **PAIR}, "--cert-mode"),
         ({"offline": True}, "--offline"),
+        ({"drain_seconds": float("nan")}, "--drain-seconds"),
         ({"offline": True, "binder": True, **PAIR}, "--binder"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Literal
@@ -92,6 +93,8 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
             )
         if cert_mode == "files" and not has_pair:
             raise ConfigurationError("--cert-mode files needs --tls-cert and --tls-key")
+        if not math.isfinite(given.drain_seconds):
+            raise ConfigurationError("--drain-seconds is no number of seconds: give one from 0 to 300")
         if given.offline and not has_pair:
             raise ConfigurationError(
                 "--offline has no cluster to keep a certificate authority in: give --tls-cert and --tls-key"
