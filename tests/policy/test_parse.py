@@ -215,6 +215,11 @@ FAULTS = [
     ),
     ("{requiredLabels: [{key: a, pattern: '(a)\\1'}]}", "RE2 refuses it: invalid escape sequence"),
     (
+        '{requiredLabels: [{key: a, pattern: "[a-z]+\\n"}]}',
+        r'spec.requiredLabels[0].pattern is "[a-z]+\n"; expected one line of printable characters',
+    ),
+    ("{requiredLabels: [{key: a, pattern: ''}]}", 'pattern is ""; expected one line of printable characters'),
+    (
         "{requiredLabels: [{key: a, pattern: a, allowedValues: [b]}]}",
         "has both allowedValues and pattern; keep one of",
     ),
@@ -228,6 +233,20 @@ FAULTS = [
     ),
     ("{exempt: {users: ['']}}", 'spec.exempt.users[0] is ""; expected a user\'s name'),
     ("{exempt: {groups: ['']}}", 'spec.exempt.groups[0] is ""; expected a group\'s name'),
+    ("{exempt: {users: ['ci-*']}}", 'spec.exempt.users[0] is "ci-*"; expected a user\'s name in full'),
+    ("{exempt: {users: ['alice ']}}", 'spec.exempt.users[0] is "alice "; expected a user\'s name in full'),
+    (
+        '{exempt: {groups: ["oncall\\n"]}}',
+        r'spec.exempt.groups[0] is "oncall\n"; expected a group',
+    ),
+    (
+        "{exempt: {users: ['system:serviceaccount:ci']}}",
+        'spec.exempt.users[0] is "system:serviceaccount:ci"; expected system:serviceaccount:NAMESPACE:NAME',
+    ),
+    (
+        "{exempt: {groups: ['system:serviceaccount:ci:deployer']}}",
+        'spec.exempt.groups[0] is "system:serviceaccount:ci:deployer"; this is a user: list it in spec.exempt.users',
+    ),
     ("{exempt: {users: ~}}", "spec.exempt.users is empty; expected a list"),
     (
         "{placement: {schedulerName: ''}}",
@@ -329,6 +348,7 @@ def test_toleration_that_the_api_server_would_refuse_is_a_fault(toleration: str,
         "system:authenticated",
         "system:unauthenticated",
         "system:nodes",
+        "system:kube-controller-manager",
     ],
 )
 def test_group_that_holds_controllers_nodes_or_everyone_is_refused_with_the_reason(group: str) -> None:
@@ -336,6 +356,24 @@ def test_group_that_holds_controllers_nodes_or_everyone_is_refused_with_the_reas
         parse_spec(f'{{exempt: {{groups: [break-glass, "{group}"]}}}}')
 
     assert f'spec.exempt.groups[1] is "{group}"; a policy can\'t exempt it: it holds ' in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "system:kube-controller-manager",
+        "system:serviceaccount:kube-system:replicaset-controller",
+        "system:serviceaccount:kube-system:daemon-set-controller",
+        "system:serviceaccount:kube-system:job-controller",
+    ],
+)
+def test_user_that_is_a_controller_is_refused_with_the_reason(user: str) -> None:
+    with pytest.raises(PolicyError) as raised:
+        parse_spec(f'{{exempt: {{users: [alice, "{user}"]}}}}')
+
+    assert f'spec.exempt.users[1] is "{user}"; a policy can\'t exempt it: it is a controller' in str(
+        raised.value
+    )
 
 
 @pytest.mark.parametrize(
@@ -361,6 +399,14 @@ def test_group_that_holds_controllers_nodes_or_everyone_is_refused_with_the_reas
             DEFAULT.replace("PlacementPolicy", "Policy"),
             'policy.yaml:2: kind is "Policy"; allowed: PlacementPolicy',
         ),
+        (
+            "apiVersion: v1\nkind: ConfigMap\ndata: {}\n",
+            'policy.yaml:1: apiVersion is "v1"; allowed: custom-scheduler.io/v1alpha1',
+        ),
+        (
+            "apiVersion: custom-scheduler.io/v1alpha1\nkind: SchedulerConfiguration\nprofiles: []\n",
+            'policy.yaml:2: kind is "SchedulerConfiguration"; allowed: PlacementPolicy',
+        ),
         (f"{DEFAULT}status: {{}}\n", "status is not a known key; known: apiVersion, kind, metadata, spec"),
         (
             f"{DEFAULT}---\n{DEFAULT}",
@@ -369,7 +415,7 @@ def test_group_that_holds_controllers_nodes_or_everyone_is_refused_with_the_reas
         ("a: [1", "policy.yaml:2: is not YAML: did not find expected ',' or ']'"),
         ("a: b: c", "policy.yaml:1: is not YAML: mapping values are not allowed in this context"),
         ("a: \x00", "policy.yaml: is not YAML: unacceptable character #x0000"),
-        ("a: !!python/object/apply:os.system [x]", "a is not a known key"),
+        (f"{DEFAULT}a: !!python/object/apply:os.system [x]\n", "a is not a known key"),
         (b"\xff\xfe\x00", "policy.yaml: byte 0 is not UTF-8; save the file as UTF-8"),
         ("a: &x [1]\nb: *x\n", "policy.yaml:2: has the alias *x; write the value out"),
         ("a: &x [*x]\n", "policy.yaml:1: has the alias *x; write the value out"),

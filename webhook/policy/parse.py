@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from webhook.documents import API_VERSION, Value, open_document, read_document
 from webhook.errors import PolicyError
-from webhook.policy.groups import why_not_exempt
+from webhook.policy.controllers import why_group_not_exempt, why_user_not_exempt
 from webhook.policy.model import (
     Action,
     Exempt,
@@ -47,6 +47,9 @@ KIND = "PlacementPolicy"
 _KEYS = ("apiVersion", "kind", "metadata", "spec")
 _INT64 = 2**63 - 1
 _MESSAGE_LENGTH = 256
+_ACCOUNT = "system:serviceaccount:"
+# Names are compared letter for letter: one that can't be anybody's would exempt nobody, in silence.
+_SUBJECT = " in full: printable, no * and no space around it"
 
 T = TypeVar("T")
 
@@ -57,9 +60,11 @@ def parse_policy(text: str | bytes, *, source: str, own_namespace: str) -> Polic
     `source` names the text in errors. Raises PolicyError.
     """
     root = open_document(text, source=source, kind=KIND, error=PolicyError)
+    # A file of another kind is told so first, and not that it has that kind's keys.
+    of = root.mapping(required=("apiVersion", "kind"))
+    of["apiVersion"].choice((API_VERSION,))
+    of["kind"].choice((KIND,))
     fields = root.mapping(_KEYS, required=_KEYS)
-    fields["apiVersion"].choice((API_VERSION,))
-    fields["kind"].choice((KIND,))
     return _policy(fields["metadata"], fields["spec"], own_namespace)
 
 
@@ -191,7 +196,12 @@ def _label_value(value: Value) -> str:
 
 
 def _pattern(value: Value) -> Pattern:
-    text = value.text()
+    # A label's value has no other characters. A YAML block such as `pattern: |` ends in a line break, which no value
+    # would ever match.
+    text = value.checked(
+        lambda text: bool(text) and text.isprintable(),
+        "one line of printable characters; leave it out if any value will do",
+    )
     try:
         return Pattern(text)
     except ValueError as error:
@@ -207,14 +217,30 @@ def _message(value: Value) -> str:
 
 
 def _user(value: Value) -> str:
-    return value.checked(bool, "a user's name")
+    user = value.checked(_is_subject, f"a user's name{_SUBJECT}")
+    if user.startswith(_ACCOUNT) and not _is_account(user):
+        value.refuse(f"expected {_ACCOUNT}NAMESPACE:NAME")
+    if reason := why_user_not_exempt(user):
+        value.refuse(f"a policy can't exempt it: {reason}")
+    return user
 
 
 def _group(value: Value) -> str:
-    group = value.checked(bool, "a group's name")
-    if reason := why_not_exempt(group):
+    group = value.checked(_is_subject, f"a group's name{_SUBJECT}")
+    if _is_account(group):
+        value.refuse("this is a user: list it in spec.exempt.users")
+    if reason := why_group_not_exempt(group):
         value.refuse(f"a policy can't exempt it: {reason}")
     return group
+
+
+def _is_subject(text: str) -> bool:
+    return bool(text) and text == text.strip() and text.isprintable() and "*" not in text
+
+
+def _is_account(text: str) -> bool:
+    namespace, _, name = text.removeprefix(_ACCOUNT).partition(":")
+    return text.startswith(_ACCOUNT) and is_dns_label(namespace) and is_dns_subdomain(name)
 
 
 def _choice(allowed: object) -> Callable[[Value], str]:
