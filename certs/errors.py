@@ -7,6 +7,8 @@ CertificateError
 │   ├── Expired
 │   └── NotYetValid
 ├── UnreadableFile          missing, or not ours to read
+├── NoAuthority             no Secret where the CA should be
+├── RotationUnderWay        one CA follows another already
 └── SecretConflict          others keep writing the Secret
 
 The text of each is one line that names the thing, what was expected, and the next step.
@@ -19,8 +21,10 @@ __all__ = [
     "Expired",
     "InvalidClientAuthority",
     "InvalidPair",
+    "NoAuthority",
     "NotYetValid",
     "OutOfDate",
+    "RotationUnderWay",
     "SecretConflict",
     "UnreadableFile",
 ]
@@ -52,6 +56,14 @@ class NotYetValid(OutOfDate):
 
 class UnreadableFile(CertificateError):
     """A file that is missing or can't be read."""
+
+
+class NoAuthority(CertificateError):
+    """There is no Secret with a CA."""
+
+
+class RotationUnderWay(CertificateError):
+    """A CA is being replaced by another already."""
 
 
 class SecretConflict(CertificateError):

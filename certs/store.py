@@ -13,15 +13,28 @@ from typing import Protocol
 from certs.authority import create_authority
 from certs.clock import Clock, utc_now
 from certs.custody import CERTIFICATES_KEY, KEY_KEY, NEXT_KEY_KEY, PHASE_KEY, Custody, parse_custody
-from certs.errors import CertificateError, Expired, InvalidPair, SecretConflict
+from certs.errors import (
+    CertificateError,
+    Expired,
+    InvalidPair,
+    NoAuthority,
+    RotationUnderWay,
+    SecretConflict,
+)
+from certs.rotation import begin
 
-__all__ = ["Secret", "SecretStore", "Step", "ensure_custody"]
+__all__ = ["Secret", "SecretStore", "Step", "ensure_custody", "start_rotation"]
 
 Step = Callable[[Custody], Custody | None]
 """Returns what is to take the place of what the Secret holds, or None if nothing is."""
 
 # Whoever wins leaves a good Secret behind, so a loser seldom loses twice.
 _ATTEMPTS = 5
+
+_CONFLICT = (
+    f"the CA's Secret was written by others {_ATTEMPTS} times in a row: "
+    "find out who else writes it (kubectl get secret --show-managed-fields)"
+)
 
 _OURS = frozenset({CERTIFICATES_KEY, KEY_KEY, NEXT_KEY_KEY, PHASE_KEY})
 
@@ -100,10 +113,30 @@ def ensure_custody(
         if _put(store, wanted, secret):
             _log.info("CA rotation: the Secret is now in the phase %s", wanted.phase, extra=_fields(wanted))
             return wanted
-    raise SecretConflict(
-        f"the CA's Secret was written by others {_ATTEMPTS} times in a row: "
-        "find out who else writes it (kubectl get secret --show-managed-fields)"
-    )
+    raise SecretConflict(_CONFLICT)
+
+
+def start_rotation(store: SecretStore, name: str, *, clock: Clock = utc_now) -> Custody:
+    """Publish a successor of the CA in the Secret before its time, and return what the Secret holds then.
+
+    Raises NoAuthority where no Secret is, RotationUnderWay where a rotation is, InvalidPair where the Secret holds no
+    CA that can sign, and SecretConflict if every write met a newer one.
+    """
+    for _ in range(_ATTEMPTS):
+        secret = store.read()
+        if secret is None:
+            raise NoAuthority(
+                "the CA's Secret is not there: nothing serves with --cert-mode self-signed in this namespace"
+            )
+        custody = parse_custody(secret.data, source="the CA's Secret")
+        if custody.phase != "stable":
+            raise RotationUnderWay(
+                f"a rotation is under way, in the phase {custody.phase}: see custom-scheduler certs show"
+            )
+        published = begin(custody, name, clock())
+        if _put(store, published, secret):
+            return published
+    raise SecretConflict(_CONFLICT)
 
 
 def _replacement(name: str, clock: Clock, held: Custody | None, step: Step) -> Custody:

@@ -258,3 +258,36 @@ def export(file: Path, *, namespace: str | None) -> None:
     from webhook.commands import policy_export
 
     click.echo(policy_export.run(file, namespace=own_namespace(namespace)), nl=False)
+
+
+@main.group()
+def certs() -> None:
+    """Look at the webhook's certificate authority, or have it replaced."""
+
+
+_certs_options = _options(
+    click.option("--kubeconfig", type=_FILE, help="Default: $KUBECONFIG, the pod's own, ~/.kube/config."),
+    click.option("--namespace", help="Where custom-scheduler is installed. Default: custom-scheduler."),
+)
+
+
+@certs.command(epilog="Example: custom-scheduler certs show -o json")
+@_certs_options
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def show(*, namespace: str | None, **others: Any) -> None:
+    """Say which CA signs and until when, which replica serves it, and how far a rotation is."""
+    from webhook.commands import certs_show as command
+
+    sys.exit(command.run(namespace=own_namespace(namespace), **others))
+
+
+@certs.command(epilog="Example: custom-scheduler certs rotate --kubeconfig ~/.kube/config")
+@_certs_options
+def rotate(*, namespace: str | None, **others: Any) -> None:
+    """Put a new CA in the place of the one that signs, with no call refused; the running replicas do the rest.
+
+    Exits with 1 where a rotation is under way already.
+    """
+    from webhook.commands import certs_rotate as command
+
+    sys.exit(command.run(namespace=own_namespace(namespace), **others))

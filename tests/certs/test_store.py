@@ -10,9 +10,9 @@ import pytest
 
 from certs.authority import AUTHORITY_LIFETIME, Authority, create_authority
 from certs.custody import Custody
-from certs.errors import Expired, NotYetValid, SecretConflict
+from certs.errors import Expired, NoAuthority, NotYetValid, RotationUnderWay, SecretConflict
 from certs.rotation import begin
-from certs.store import SecretStore, Step, ensure_custody
+from certs.store import SecretStore, Step, ensure_custody, start_rotation
 from tests.certs.memory_store import MemorySecret, MemoryStore
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -265,3 +265,49 @@ def test_a_rotation_under_way_goes_back_whole_into_a_secret_that_was_deleted() -
 
     assert store.secret is not None
     assert store.secret.data == held.data
+
+
+def start(store: SecretStore) -> Custody:
+    return start_rotation(store, NAME, clock=lambda: NOW)
+
+
+def test_a_rotation_is_started_before_its_time() -> None:
+    there = create_authority(NAME, NOW)
+    store = MemoryStore(content(there) | {"theirs": b"kept"})
+
+    custody = start(store)
+
+    assert custody.phase == "published"
+    assert custody.authority.certificate == there.certificate
+    assert store.secret is not None
+    assert store.secret.data == custody.data | {"theirs": b"kept"}
+
+
+def test_a_rotation_under_way_is_not_started_again() -> None:
+    store = MemoryStore(content(create_authority(NAME, NOW)))
+    start(store)
+
+    with pytest.raises(RotationUnderWay, match="in the phase published"):
+        start(store)
+
+    assert store.writes == 1
+
+
+def test_without_a_secret_there_is_nothing_to_rotate() -> None:
+    with pytest.raises(NoAuthority):
+        start(MemoryStore())
+
+
+def test_a_rotation_is_started_on_what_somebody_wrote_meanwhile() -> None:
+    other = create_authority(NAME, NOW)
+
+    class Contested(MemoryStore):
+        def read(self) -> MemorySecret | None:
+            secret = super().read()
+            if self.writes == 0 and self.secret is not None and self.secret.data["ca.crt"] != other.bundle:
+                self.put(content(other))
+            return secret
+
+    custody = start(Contested(content(create_authority(NAME, NOW))))
+
+    assert custody.authority.certificate == other.certificate

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import threading
-
 import pytest
 
-from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, FakeApi
+from tests.kube.fakeapi import FakeApi
 from webhook.errors import ApiError
 from webhook.kube.webhookconfig import ClientConfig, ReadConfiguration, WebhookConfigurations, WebhookEntry
 
@@ -74,29 +72,3 @@ def test_labels_name_kind_and_name() -> None:
         labels = [each.label for each in WebhookConfigurations(api.client(), "ours")]
 
     assert labels == ["ValidatingWebhookConfiguration ours", "MutatingWebhookConfiguration ours"]
-
-
-def test_a_change_of_either_is_told_and_only_ours_are_watched() -> None:
-    told = threading.Semaphore(0)
-    touch = threading.Event()
-
-    def script(exchange: Exchange) -> None:
-        assert exchange.query["fieldSelector"] == "metadata.name=ours"
-        if "watch" not in exchange.query:
-            exchange.reply(200, {"metadata": {"resourceVersion": "1"}, "items": []})
-            return
-        exchange.open_stream()
-        assert touch.wait(PATIENCE_SECONDS)
-        if "mutating" in exchange.path:
-            exchange.event("ADDED", {"metadata": {"name": "ours", "uid": "u", "resourceVersion": "2"}})
-        exchange.hang()
-
-    with FakeApi(script) as api:
-        with WebhookConfigurations(api.client(), "ours").watch(told.release):
-            api.wait_for(lambda exchanges: sum("watch" in each.query for each in exchanges) == 2)
-            assert not told.acquire(blocking=False)
-            touch.set()
-            assert told.acquire(timeout=PATIENCE_SECONDS)
-
-        ours = [each for each in threading.enumerate() if each.name == "webhook-configurations"]
-        assert ours == []

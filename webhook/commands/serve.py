@@ -18,8 +18,10 @@ from webhook.commands.scheduler import Scheduler
 from webhook.kube.config import connect
 from webhook.kube.replicas import ReplicaLeases, replica_name
 from webhook.kube.secrets import KubeSecretStore
+from webhook.kube.watching import watching
 from webhook.kube.webhookconfig import WebhookConfigurations
 from webhook.observe.exposition import forget_worker
+from webhook.policy.names import CA_SECRET, CONFIGURATIONS, SERVICE
 from webhook.policy.reload import PolicySource
 from webhook.server.certificates import FileCertificates, SelfSignedCertificates
 from webhook.server.custodian import Custodian, obtain_custody
@@ -32,10 +34,6 @@ from webhook.settings import ServeSettings
 __all__ = ["run"]
 
 log = logging.getLogger("custom_scheduler.serve")
-
-SERVICE = "custom-scheduler"
-CONFIGURATIONS = "custom-scheduler"
-CA_SECRET = "custom-scheduler-ca"  # noqa: S105 (its name, not what is in it)
 
 
 def run(settings: ServeSettings) -> int:
@@ -96,10 +94,11 @@ def _self_signed(settings: ServeSettings, custody: Custody) -> SelfSignedCertifi
     def clock() -> datetime:
         return client.server_clock.now() or utc_now()
 
+    store = KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET)
     custodian = Custodian(
         custody,
         replica=_replica(settings),
-        store=KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET),
+        store=store,
         registrations=[Registration(configuration) for configuration in configurations],
         leases=ReplicaLeases(client, namespace=settings.namespace),
         settle_seconds=settings.ca_settle_seconds,
@@ -108,7 +107,7 @@ def _self_signed(settings: ServeSettings, custody: Custody) -> SelfSignedCertifi
     return SelfSignedCertificates(
         hosts=service_hosts(SERVICE, settings.namespace),
         custodian=custodian,
-        watch=configurations.watch,
+        watch=partial(watching, client, [store.place, *(each.place for each in configurations)]),
         close=client.close,
         client_ca=settings.client_ca,
         clock=clock,

@@ -12,6 +12,7 @@ import msgspec
 from webhook.errors import ApiError
 from webhook.kube.meta import ObjectMeta
 from webhook.kube.transport import KubeClient
+from webhook.kube.watching import Place
 
 __all__ = ["KubeSecretStore", "Secret"]
 
@@ -34,6 +35,7 @@ class KubeSecretStore:
         self._namespace = namespace
         self._name = name
         self._path = f"/api/v1/namespaces/{namespace}/secrets"
+        self.place = Place(list_path=self._path, name=name)
 
     def read(self) -> Secret | None:
         """Return the Secret as it is now, or None if there is none."""

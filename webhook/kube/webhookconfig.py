@@ -1,17 +1,15 @@
-"""The two webhook configurations of one name: their entries, JSON Patches to them, and word of changes."""
+"""The two webhook configurations of one name: their entries, and JSON Patches to them."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from webhook.errors import ApiError
-from webhook.kube.informer import Informer
 from webhook.kube.meta import ObjectMeta
 from webhook.kube.transport import KubeClient
+from webhook.kube.watching import Place
 
 __all__ = [
     "ClientConfig",
@@ -50,8 +48,8 @@ class WebhookConfiguration:
 
     def __init__(self, client: KubeClient, kind: str, name: str) -> None:
         self.label = f"{kind} {name}"
-        self.list_path = f"{_API}/{kind.lower()}s"
-        self._path = f"{self.list_path}/{name}"
+        self.place = Place(list_path=f"{_API}/{kind.lower()}s", name=name)
+        self._path = f"{self.place.list_path}/{name}"
         self._client = client
 
     def read(self) -> ReadConfiguration | None:
@@ -90,41 +88,12 @@ class WebhookConfigurations:
     def __init__(self, client: KubeClient, name: str) -> None:
         self.validating = WebhookConfiguration(client, "ValidatingWebhookConfiguration", name)
         self.mutating = WebhookConfiguration(client, "MutatingWebhookConfiguration", name)
-        self._client = client
-        self._name = name
 
     def __iter__(self) -> Iterator[WebhookConfiguration]:
         """Both, the validating one first."""
         return iter((self.validating, self.mutating))
 
-    @contextmanager
-    def watch(self, changed: Callable[[], None]) -> Iterator[None]:
-        """Call `changed`, from threads of its own, whenever one of them comes, changes or goes."""
-        # By name alone: the right to list and watch can be limited to this name, and then needs the selector.
-        only_ours = [("fieldSelector", f"metadata.name={self._name}")]
-        informers = [
-            Informer(self._client, each.list_path, _Named, lambda _change: changed(), query=only_ours)
-            for each in self
-        ]
-        threads = [
-            threading.Thread(target=informer.run, name="webhook-configurations", daemon=True)
-            for informer in informers
-        ]
-        for thread in threads:
-            thread.start()
-        try:
-            yield
-        finally:
-            for informer in informers:
-                informer.stop()
-            for thread in threads:
-                thread.join()
-
 
 class _Configuration(msgspec.Struct):
     metadata: ObjectMeta = ObjectMeta()
     webhooks: tuple[WebhookEntry, ...] | None = None
-
-
-class _Named(msgspec.Struct, frozen=True):
-    metadata: ObjectMeta

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
+    "CA_SECRET",
+    "CONFIGURATIONS",
     "CONTROLLER_MANAGER",
     "DAEMON_SET_CONTROLLER",
     "DECLINED",
@@ -17,6 +19,7 @@ __all__ = [
     "PLACED_BY_ANNOTATION",
     "PROBE_ANNOTATION",
     "PROBE_NAMESPACE",
+    "SERVICE",
     "WEBHOOK_NAMES",
 ]
 
@@ -25,6 +28,11 @@ OPTED_IN = "true"
 DECLINED = "false"
 ENFORCE_LABEL = "custom-scheduler.io/enforce"
 PLACED_BY_ANNOTATION = "custom-scheduler.io/placed-by"
+
+# Objects that the webhook keeps or writes to.
+CA_SECRET = "custom-scheduler-ca"  # noqa: S105 (its name, not what is in it)
+CONFIGURATIONS = "custom-scheduler"
+SERVICE = "custom-scheduler"
 
 PROBE_NAMESPACE = "custom-scheduler-probe"
 PROBE_ANNOTATION = "custom-scheduler.io/probe"
