@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from webhook.binder.changes import (
     Apply,
@@ -18,7 +17,8 @@ from webhook.binder.loop import SchedulingLoop
 from webhook.binder.takeover import Listing
 from webhook.kube.informer import Change, Informer
 from webhook.kube.meta import HasMetadata
-from webhook.kube.transport import KubeClient, Query
+from webhook.kube.transport import KubeClient
+from webhook.scheduling.kinds import KINDS, Kind
 from webhook.scheduling.objects import (
     CSIDriver,
     CSINode,
@@ -39,42 +39,31 @@ __all__ = ["Watches"]
 T = TypeVar("T", bound=HasMetadata)
 
 
-@dataclass(frozen=True, slots=True)
-class _Followed(Generic[T]):
-    """A kind of object: the plural that people know, where it is listed, and who in the loop hears of changes."""
-
-    plural: str
-    path: str
-    kind: type[T]
-    tell: Callable[[SchedulingLoop, Change[T]], None]
-    query: Query = ()
+# Who in the loop hears of a change.
+_Tell: TypeAlias = Callable[[SchedulingLoop, Change[Any]], None]
 
 
-def _other(plural: str, api: str, kind: type[T], apply: Apply[T]) -> _Followed[T]:
+def _other(apply: Apply[T]) -> _Tell:
     def tell(loop: SchedulingLoop, change: Change[T]) -> None:
         loop.other_changed(apply, change)
 
-    return _Followed(plural, f"{api}/{plural}", kind, tell)
+    return tell
 
 
-# Pods that have ended hold nothing; the API server keeps them for days.
-_NOT_ENDED = [("fieldSelector", "status.phase!=Succeeded,status.phase!=Failed")]
-_CORE, _APPS, _STORAGE = "/api/v1", "/apis/apps/v1", "/apis/storage.k8s.io/v1"
-
-_FOLLOWED: tuple[_Followed[Any], ...] = (
-    _Followed("nodes", f"{_CORE}/nodes", Node, SchedulingLoop.node_changed),
-    _Followed("pods", f"{_CORE}/pods", Pod, SchedulingLoop.pod_changed, _NOT_ENDED),
-    _other("namespaces", _CORE, Namespace, apply_namespace_change),
-    _other("services", _CORE, Service, apply_service_change),
-    _other("replicationcontrollers", _CORE, ReplicationController, apply_controller_change),
-    _other("replicasets", _APPS, ReplicaSet, apply_controller_change),
-    _other("statefulsets", _APPS, StatefulSet, apply_controller_change),
-    _other("persistentvolumeclaims", _CORE, PersistentVolumeClaim, apply_storage_change),
-    _other("persistentvolumes", _CORE, PersistentVolume, apply_storage_change),
-    _other("storageclasses", _STORAGE, StorageClass, apply_storage_change),
-    _other("csinodes", _STORAGE, CSINode, apply_storage_change),
-    _other("csidrivers", _STORAGE, CSIDriver, apply_storage_change),
-)
+_TELL: dict[type[Any], _Tell] = {
+    Node: SchedulingLoop.node_changed,
+    Pod: SchedulingLoop.pod_changed,
+    Namespace: _other(apply_namespace_change),
+    Service: _other(apply_service_change),
+    ReplicationController: _other(apply_controller_change),
+    ReplicaSet: _other(apply_controller_change),
+    StatefulSet: _other(apply_controller_change),
+    PersistentVolumeClaim: _other(apply_storage_change),
+    PersistentVolume: _other(apply_storage_change),
+    StorageClass: _other(apply_storage_change),
+    CSINode: _other(apply_storage_change),
+    CSIDriver: _other(apply_storage_change),
+}
 
 
 class Watches:
@@ -82,7 +71,7 @@ class Watches:
 
     def __init__(self, client: KubeClient, loop: Callable[[], SchedulingLoop]) -> None:
         self._loop = loop
-        self._informers = {each.plural: self._informer(client, each) for each in _FOLLOWED}
+        self._informers = {each.plural: self._informer(client, each) for each in KINDS}
         self._unlisted = set(self._informers)
         self._threads = {
             plural: threading.Thread(target=informer.run, name=plural, daemon=True)
@@ -118,17 +107,19 @@ class Watches:
                 reasons.append(f"{plural} are not listed yet")
         return reasons
 
-    def _informer(self, client: KubeClient, followed: _Followed[T]) -> Informer[T]:
+    def _informer(self, client: KubeClient, kind: Kind[T]) -> Informer[T]:
+        tell = _TELL[kind.type]
+
         def listed() -> None:
-            self._unlisted.discard(followed.plural)
+            self._unlisted.discard(kind.plural)
             self._loop().listed(informer)
 
         informer: Informer[T] = Informer(
             client,
-            followed.path,
-            followed.kind,
-            lambda change: followed.tell(self._loop(), change),
-            query=followed.query,
+            kind.path,
+            kind.type,
+            lambda change: tell(self._loop(), change),
+            query=kind.query,
             on_synced=listed,
         )
         return informer

@@ -44,6 +44,7 @@ from webhook.scheduling.outcome import (
 )
 from webhook.scheduling.plugin import Nomination, ScorePlugin, Scores
 from webhook.scheduling.plugin_set import Enabled, PluginSet
+from webhook.scheduling.record import Record
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Status
 from webhook.scheduling.timing import ONE_IN, Timing, timed
 from webhook.scheduling.unsupported import UNSUPPORTED_EVENTS, unsupported_fields
@@ -59,6 +60,15 @@ class _PreFiltered:
     names: frozenset[str] | None = None
     narrowed_by: frozenset[str] = frozenset()
     rejection: Status | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The feasible nodes, and why each of the others isn't."""
+
+    feasible: Nodes
+    diagnosis: Diagnosis
+    evaluated: int
 
 
 class Framework:
@@ -101,14 +111,17 @@ class Framework:
         """Tell whether the event can make a pod schedulable that these plugins rejected; no names, any event."""
         return not rejected_by or any(self._waits_for(name, event) for name in rejected_by)
 
-    def schedule(self, pod: Pod) -> Decision:
-        """Choose a node for the pod, or say why none will do. What a plugin does wrong never raises."""
+    def schedule(self, pod: Pod, record: Record | None = None) -> Decision:
+        """Choose a node for the pod, or say why none will do. What a plugin does wrong never raises.
+
+        `record` takes what was said of each node on the way; with it, a node without rivals is scored too.
+        """
         self._plugins = self._turn("schedule")
         fields = unsupported_fields(pod, self._cache.storage)
         if fields:
             return Unsupported(pod, fields)
         try:
-            return self._schedule(pod)
+            return self._schedule(pod, record)
         except PluginError as error:
             return PluginFailure(pod, error.plugin, str(error))
 
@@ -156,28 +169,41 @@ class Framework:
             return self._untimed
         return self._timed
 
-    def _schedule(self, pod: Pod) -> Decision:
+    def _schedule(self, pod: Pod, record: Record | None) -> Decision:
         nodes = Nodes(self._cache.table)
         if not len(nodes):
             return FitError(pod, Diagnosis(all_nodes=0))
+        search = self._search(pod, nodes)
+        if record is not None:
+            record.diagnosis, record.feasible = search.diagnosis, search.feasible.rows
+        feasible = search.feasible
+        if not len(feasible):
+            return self._no_fit(pod, nodes, search.diagnosis)
+        position = 0
+        if len(feasible) > 1:
+            position = self._best(pod, feasible, record)
+        elif record is not None:
+            # Without rivals it is chosen whatever its scores, so a plugin that can't give one does no harm.
+            with suppress(PluginError):
+                self._total_scores(pod, feasible, record)
+        return _placement(pod, feasible, position, evaluated=search.evaluated)
+
+    def _search(self, pod: Pod, nodes: Nodes) -> _Search:
         pre = self._pre_filter(pod, nodes)
         if pre.rejection is not None:
             diagnosis = Diagnosis(len(nodes), pre_filter=pre.rejection, narrowed_by=pre.narrowed_by)
-            return self._no_fit(pod, nodes, diagnosis)
+            return _Search(nodes.only(()), diagnosis, evaluated=0)
         nominated = pod.status.nominated_node_name
         if nominated:
-            feasible, _ = self._filter(pod, nodes.only({nominated}), pre.skip)
+            feasible, rejections = self._filter(pod, nodes.only({nominated}), pre.skip)
             if len(feasible):
-                return _placement(pod, feasible, 0, evaluated=1)
+                diagnosis = Diagnosis(len(nodes), rejections, _not_nominated(nominated))
+                return _Search(feasible, diagnosis, evaluated=1)
         candidates = nodes if pre.names is None else nodes.only(pre.names)
         feasible, rejections = self._filter(pod, candidates, pre.skip)
-        if not len(feasible):
-            absent = _left_out(pre.narrowed_by)
-            return self._no_fit(
-                pod, nodes, Diagnosis(len(nodes), rejections, absent, narrowed_by=pre.narrowed_by)
-            )
-        position = 0 if len(feasible) == 1 else self._best(pod, feasible)
-        return _placement(pod, feasible, position, evaluated=len(candidates))
+        absent = _left_out(pre.narrowed_by)
+        diagnosis = Diagnosis(len(nodes), rejections, absent, narrowed_by=pre.narrowed_by)
+        return _Search(feasible, diagnosis, evaluated=len(candidates))
 
     def _pre_filter(self, pod: Pod, nodes: Nodes) -> _PreFiltered:
         result = _PreFiltered(skip=set())
@@ -226,12 +252,12 @@ class Framework:
             error = replace(error, post_filter_message=status.message)
         return error
 
-    def _best(self, pod: Pod, nodes: Nodes) -> int:
-        total = self._total_scores(pod, nodes)
+    def _best(self, pod: Pod, nodes: Nodes, record: Record | None) -> int:
+        total = self._total_scores(pod, nodes, record)
         best = np.flatnonzero(total == total.max())
         return int(best[self._rng.randrange(len(best))])
 
-    def _total_scores(self, pod: Pod, nodes: Nodes) -> Scores:
+    def _total_scores(self, pod: Pod, nodes: Nodes, record: Record | None) -> Scores:
         skip = set()
         for looking in self._plugins.pre_score:
             answer = ask(looking.name, "pre_score", looking.plugin.pre_score, pod, nodes)
@@ -241,7 +267,12 @@ class Framework:
         for each in self._plugins.score:
             if each.name not in skip:
                 scores = self._scores(each, pod, nodes)
-                total = total + (scores if each.weight == 1 else each.weight * scores)
+                weighted = scores if each.weight == 1 else each.weight * scores
+                total = total + weighted
+                if record is not None:
+                    record.scores[each.name] = weighted
+        if record is not None:
+            record.total = total
         return total
 
     def _scores(self, each: Enabled[ScorePlugin], pod: Pod, nodes: Nodes) -> Scores:
@@ -263,6 +294,10 @@ class Framework:
 def _placement(pod: Pod, feasible: Nodes, position: int, *, evaluated: int) -> Placement:
     node = feasible[position].node
     return Placement(pod, node.name, node.metadata.uid, evaluated, len(feasible))
+
+
+def _not_nominated(nominated: str) -> Status:
+    return Status(Code.UNSCHEDULABLE, (f"not looked at, as the pod is nominated for {nominated}",))
 
 
 def _left_out(narrowed_by: frozenset[str]) -> Status:

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 
 from webhook.scheduling.objects import Pod
 
-__all__ = ["NO_NODES", "fit_error_message", "scheduled_message"]
+__all__ = ["NO_NODES", "SCHEDULING_GATED", "fit_error_message", "scheduled_message"]
 
 NO_NODES = "no nodes available to schedule pods"
+# The API server's own words, which it puts on a gated pod (pkg/registry/core/pod/strategy.go).
+SCHEDULING_GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
 
 def fit_error_message(
