@@ -45,8 +45,12 @@ def _differences(theirs: Answer, ours: Answer) -> Iterator[str]:
     said = theirs.message.partition(_PREEMPTION)[0]
     if theirs.reason == "Unschedulable" and said != ours.message:
         yield f"message: {said!r}, ours: {ours.message!r}"
-    if theirs.feasible and theirs.feasible == ours.feasible:
-        yield from _score_differences(theirs, ours)
+    if theirs.feasible == ours.feasible:
+        # kube-scheduler scores no node that has no rival.
+        if len(theirs.feasible) > 1:
+            yield from _score_differences(theirs, ours)
+        elif theirs.choice != ours.choice:
+            yield f"choice: {theirs.choice}, ours: {ours.choice}"
 
 
 def _score_differences(theirs: Answer, ours: Answer) -> Iterator[str]:

@@ -59,7 +59,7 @@ class Features:
 
     def often(self, feature: Feature) -> Feature:
         """Add the decorated function, to be drawn more often than others."""
-        return self._add(feature, 4)
+        return self._add(feature, 5)
 
     def apply(self, sketch: Sketch, *, most: int) -> frozenset[str]:
         """Apply up to `most` of them, in the order in which they are written, and return their names."""

@@ -47,14 +47,14 @@ class _Drawing:
     def _node(self, name: str) -> Json:
         sketch = Sketch(manifest={}, rng=self._rng)
         node(sketch, name)
-        self._apply(NODE_FEATURES, sketch, most=2)
+        self._apply(NODE_FEATURES, sketch, most=3)
         return sketch.manifest
 
     def _placed(self, name: str, nodes: list[str]) -> Json:
         sketch = Sketch(manifest={}, rng=self._rng, nodes=nodes)
         pod(sketch, name)
         sketch.spec["nodeName"] = sketch.one(nodes)
-        self._apply(POD_FEATURES, sketch, most=1)
+        self._apply(POD_FEATURES, sketch, most=2)
         self._apply(NEIGHBOUR_FEATURES, sketch, most=1)
         self._apply(PLACED_FEATURES, sketch, most=1)
         return sketch.manifest

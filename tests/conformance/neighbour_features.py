@@ -97,15 +97,18 @@ def spread_over_two_keys(sketch: Sketch) -> None:
     _spread(sketch, action, topologyKey=_HOSTNAME)
 
 
-@NEIGHBOUR_FEATURES
+@NEIGHBOUR_FEATURES.often
 def spread_over_min_domains(sketch: Sketch) -> None:
     _spread(sketch, "DoNotSchedule", minDomains=sketch.one((2, 3, 5)), topologyKey=ZONE)
 
 
-@NEIGHBOUR_FEATURES
+@NEIGHBOUR_FEATURES.often
 def spread_with_policies(sketch: Sketch) -> None:
     policies = {name: sketch.one(("Honor", "Ignore")) for name in ("nodeAffinityPolicy", "nodeTaintsPolicy")}
     _some_spread(sketch, **policies)
+    # The policies bear on nodes that the pod can't go to.
+    if sketch.one((True, False)):
+        sketch.spec.setdefault("nodeSelector", {})["disk"] = "ssd"
 
 
 @NEIGHBOUR_FEATURES
@@ -138,12 +141,12 @@ def replica_of_no_service(sketch: Sketch) -> None:
     sketch.labels.update({"app": "cache", "tier": "back"})
 
 
-@NEIGHBOUR_FEATURES
+@NEIGHBOUR_FEATURES.often
 def required_affinity(sketch: Sketch) -> None:
     _require(sketch, "podAffinity")
 
 
-@NEIGHBOUR_FEATURES
+@NEIGHBOUR_FEATURES.often
 def required_anti_affinity(sketch: Sketch) -> None:
     _require(sketch, "podAntiAffinity")
 
@@ -196,7 +199,7 @@ def bound_claim(sketch: Sketch) -> None:
     _claim(sketch, sketch.one(("claim-anywhere", "claim-on-ssd", "claim-off-zone-b")))
 
 
-@NEIGHBOUR_FEATURES
+@NEIGHBOUR_FEATURES.often
 def claim_in_a_zone(sketch: Sketch) -> None:
     names = [name for name in CLAIMS if name.startswith("claim-in-")]
     for name in sketch.some(names, most=2):

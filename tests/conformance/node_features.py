@@ -60,7 +60,7 @@ def _offer(sketch: Sketch, resource: str, amount: str) -> None:
     sketch.manifest["status"]["allocatable"][resource] = amount
 
 
-@NODE_FEATURES
+@NODE_FEATURES.often
 def no_schedule_taint(sketch: Sketch) -> None:
     _taint(sketch, "NoSchedule")
 
@@ -109,9 +109,10 @@ def huge_pages_on_node(sketch: Sketch) -> None:
 
 @NODE_FEATURES.often
 def images_on_node(sketch: Sketch) -> None:
+    # Of equal size everywhere: else the node that kube-scheduler heard of first decides.
     names = sketch.some(list(IMAGES), most=4)
     sketch.manifest["status"]["images"] = [
-        {"names": [name], "sizeBytes": IMAGES[name] * _MIB + sketch.rng.randrange(_MIB)} for name in names
+        {"names": [name], "sizeBytes": IMAGES[name] * _MIB + 4321} for name in names
     ]
 
 

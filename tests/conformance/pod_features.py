@@ -114,6 +114,16 @@ def sidecar(sketch: Sketch) -> None:
 
 
 @POD_FEATURES
+def init_container_after_sidecar(sketch: Sketch) -> None:
+    # What is started before an init container counts beside it, and this one asks for most.
+    sidecar: Json = {"name": "first", "image": "first", "restartPolicy": "Always"}
+    _request(sidecar, "cpu", sketch.one(("200m", "500m")))
+    container: Json = {"name": "then", "image": "then"}
+    _request(container, "cpu", sketch.one(("1200m", "2")))
+    sketch.spec.setdefault("initContainers", []).extend([sidecar, container])
+
+
+@POD_FEATURES
 def ephemeral_storage(sketch: Sketch) -> None:
     _request(_main(sketch), "ephemeral-storage", sketch.one(("1Gi", "6Gi", "11Gi")))
 
@@ -151,7 +161,7 @@ def overhead(sketch: Sketch) -> None:
     sketch.spec["runtimeClassName"] = OVERHEAD
 
 
-@POD_FEATURES
+@POD_FEATURES.often
 def host_port(sketch: Sketch) -> None:
     port: Json = {"containerPort": 80, "hostPort": sketch.one((8080, 8081))}
     if sketch.one((True, False)):

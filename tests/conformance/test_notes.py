@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.conformance.notes import Notes, OracleError
+
+LOG = """\
+I0101 00:00:00.1 7 schedule_one.go:117] "Attempting to schedule pod" pod="alpha/p"
+I0101 00:00:00.2 7 schedule_one.go:984] "Plugin scored node for pod" pod="alpha/p" plugin="Fit" node="n1" score=94
+I0101 00:00:00.2 7 schedule_one.go:984] "Plugin scored node for pod" pod="alpha/p" plugin="Fit" node="n2" score=7
+I0101 00:00:00.3 7 schedule_one.go:1052] "Calculated node's final score for pod" pod="alpha/p" node="n1" score=10094
+I0101 00:00:00.4 7 schedule_one.go:117] "Attempting to schedule pod" pod="alpha/q"
+I0101 00:00:00.5 7 schedule_one.go:1190] "Unable to schedule pod; no nodes are registered to the cluster; waiting" pod="alpha/q"
+"""
+
+
+def read(log: str) -> Notes:
+    notes = Notes()
+    for line in log.splitlines():
+        notes.read(line)
+    return notes
+
+
+def test_the_log_tells_scores_and_totals() -> None:
+    notes = read(LOG)
+    notes.feasible("alpha/p", ["n1", "n2"])
+    notes.choice("alpha/p", "n2")
+
+    noted = notes.until_bound(["alpha/p", "alpha/never-tried"])
+
+    assert noted.keys() == {"alpha/p"}
+    assert noted["alpha/p"].scores == {"Fit": {"n1": 94, "n2": 7}}
+    assert noted["alpha/p"].totals == {"n1": 10094}
+    assert (noted["alpha/p"].attempts, noted["alpha/p"].choice) == (1, "n2")
+
+
+def test_a_cluster_without_nodes_is_known_from_the_log_alone() -> None:
+    assert read(LOG).until_known("alpha/q") == frozenset()
+
+
+def test_a_log_that_ends_too_early_is_an_error_that_shows_its_end() -> None:
+    notes = read(LOG)
+    notes.log_ended()
+
+    with pytest.raises(OracleError, match="no nodes are registered"):
+        notes.until_known("alpha/r")
