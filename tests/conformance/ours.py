@@ -4,50 +4,26 @@ from __future__ import annotations
 
 import json
 import random
-from typing import Any, TypeVar
 
 import msgspec
-import numpy as np
 
 from tests.conformance.model import Answer, Json, World
 from tests.conformance.profiles import our_configuration
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import parse_configuration
 from webhook.scheduling.framework import Framework
-from webhook.scheduling.nodes import Nodes
-from webhook.scheduling.objects import (
-    CSIDriver,
-    CSINode,
-    Namespace,
-    Node,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    Pod,
-    ReplicaSet,
-    ReplicationController,
-    Service,
-    StatefulSet,
-    StorageClass,
-)
-from webhook.scheduling.outcome import Placement, Rejection
-from webhook.scheduling.plugin import ScorePlugin, Scores
-from webhook.scheduling.plugin_set import Enabled
+from webhook.scheduling.kinds import KINDS
+from webhook.scheduling.objects import Pod
+from webhook.scheduling.outcome import Placement
 from webhook.scheduling.profile import build_framework
+from webhook.scheduling.record import Record
 from webhook.scheduling.sources import load_plugins
 
 __all__ = ["OurScheduler"]
 
-T = TypeVar("T")
-
 _CONFIGURATION = parse_configuration(json.dumps(our_configuration()), source="profiles.py")
 _PROFILES = {profile.scheduler_name: profile for profile in _CONFIGURATION.profiles}
-_STORAGE: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (CSIDriver, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass)
-}
-_CONTROLLERS: dict[str, Any] = {
-    kind.__name__: kind for kind in (ReplicaSet, ReplicationController, StatefulSet)
-}
+_KINDS = {kind.name: kind for kind in KINDS}
 
 
 class OurScheduler:
@@ -55,72 +31,38 @@ class OurScheduler:
 
     def __init__(self, world: World) -> None:
         self._cache = Cache()
-        self._frameworks: dict[str, _Observed] = {}
-        for obj in world.objects:
-            self._take_in(obj)
-        for node in world.nodes:
-            self._cache.set_node(_decoded(node, Node))
-        for pod in world.pods:
-            self._cache.set_pod(_decoded(pod, Pod))
+        self._frameworks: dict[str, Framework] = {}
+        for obj in (*world.objects, *world.nodes, *world.pods):
+            kind = _KINDS.get(obj["kind"])
+            if kind is not None:
+                kind.put(self._cache, msgspec.convert(obj, kind.type))
 
     def answer(self, pod: Json) -> Answer:
         """Return what the pod's profile makes of it."""
-        decoded = _decoded(pod, Pod)
+        decoded = msgspec.convert(pod, Pod)
         framework = self._framework(decoded.spec.scheduler_name)
         gates = framework.pre_enqueue(decoded)
         if not gates.is_success:
             return Answer(reason="SchedulingGated", message=gates.message)
-        framework.forget()
-        decision = framework.schedule(decoded)
+        record = Record()
+        decision = framework.schedule(decoded, record)
         if not isinstance(decision, Placement):
             return Answer(reason=decision.reason, message=decision.message)
-        return Answer(
-            feasible=frozenset(framework.feasible), choice=decision.node_name, scores=framework.scores
-        )
+        assert record.feasible is not None
+        names = [self._cache.table.node(int(row)).name for row in record.feasible]
+        scores = {
+            plugin: dict(zip(names, weighted.tolist(), strict=True))
+            for plugin, weighted in record.scores.items()
+        }
+        return Answer(feasible=frozenset(names), choice=decision.node_name, scores=scores)
 
     def assume(self, pod: Json, node: str) -> None:
         """Count a pod where it was put."""
-        self._cache.assume(_decoded(pod, Pod), node)
+        self._cache.assume(msgspec.convert(pod, Pod), node)
 
-    def _framework(self, name: str) -> _Observed:
+    def _framework(self, name: str) -> Framework:
         # Made when a pod asks for it: that takes longer than to decide on a hundred pods.
         if name not in self._frameworks:
-            made = build_framework(_PROFILES[name], load_plugins(), self._cache, random.Random(0))
-            self._frameworks[name] = _Observed(name, made._plugins, self._cache, made._rng)
+            rng = random.Random(0)
+            self._frameworks[name] = build_framework(_PROFILES[name], load_plugins(), self._cache, rng)
         return self._frameworks[name]
-
-    def _take_in(self, obj: Json) -> None:
-        kind = obj["kind"]
-        if kind == "Namespace":
-            self._cache.namespaces.set(_decoded(obj, Namespace))
-        elif kind == "Service":
-            self._cache.workloads.set_service(_decoded(obj, Service))
-        elif kind in _CONTROLLERS:
-            self._cache.workloads.set_controller(_decoded(obj, _CONTROLLERS[kind]))
-        elif kind in _STORAGE:
-            self._cache.storage.put(_decoded(obj, _STORAGE[kind]))
-
-
-class _Observed(Framework):
-    """Keeps what the plugins said of the last pod."""
-
-    feasible: list[str]
-    scores: dict[str, dict[str, int]]
-
-    def forget(self) -> None:
-        self.feasible, self.scores = [], {}
-
-    def _filter(self, pod: Pod, nodes: Nodes, skip: set[str]) -> tuple[Nodes, tuple[Rejection, ...]]:
-        feasible, rejections = super()._filter(pod, nodes, skip)
-        self.feasible = list(feasible.names)
-        return feasible, rejections
-
-    def _scores(self, each: Enabled[ScorePlugin], pod: Pod, nodes: Nodes) -> Scores:
-        scores = super()._scores(each, pod, nodes)
-        weighted = (np.asarray(scores) * each.weight).tolist()
-        self.scores[each.name] = dict(zip(nodes.names, weighted, strict=True))
-        return scores
-
-
-def _decoded(obj: Json, type_: type[T]) -> T:
-    return msgspec.convert(obj, type_)
