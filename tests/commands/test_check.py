@@ -162,3 +162,24 @@ def test_neither_flask_nor_the_kubernetes_client_is_loaded() -> None:
 
     assert "webhook.inspect.check" in loaded
     assert not {"flask", "kubernetes", "numpy", "gunicorn", "cryptography"} & set(loaded)
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code"),
+    [("<&-", 1), (">&-", 1), (">&- -o json", 1), (">&- -o junit", 1), ("2>&-", 1), ("- <&-", 2)],
+)
+def test_a_stream_that_the_shell_closed_changes_no_exit_code(
+    tmp_path: Path, redirection: str, code: int
+) -> None:
+    file = written(tmp_path, BARE)
+
+    answer = subprocess.run(
+        ["sh", "-c", f'"$0" -m webhook check "$1" {redirection}', sys.executable, file],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert answer.returncode == code
+    assert "Traceback" not in answer.stderr

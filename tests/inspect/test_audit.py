@@ -218,6 +218,15 @@ def test_a_namespace_that_appears_during_the_audit_is_left_out() -> None:
     assert denied(cluster) == []
 
 
+@pytest.mark.parametrize("name", ["", "a/status", "kube-system/pods", "a?limit=1", "a%2f", "A"])
+def test_what_is_no_name_of_a_namespace_is_no_path_and_no_pass(name: str) -> None:
+    with (
+        serving(Cluster(a={})) as client,
+        pytest.raises(ConfigurationError, match="expected a namespace's name"),
+    ):
+        audit(client, POLICY, namespaces=(name,), limit=1, tell=lambda _: None)
+
+
 def test_a_list_that_grew_too_old_says_what_to_do() -> None:
     def script(exchange: Exchange) -> None:
         if exchange.path == "/api/v1/namespaces":

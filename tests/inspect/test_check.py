@@ -78,11 +78,18 @@ def test_generated_names_are_never_the_same() -> None:
 
 
 def test_a_label_that_is_no_string_is_told_with_its_line_and_cure() -> None:
-    (broken,) = report(BAD.replace("app: web", "custom: yes")).broken
+    (broken,) = report(BAD.replace("app: web", "app: web\n    a.io/custom: yes\n    more: 1")).broken
 
-    assert broken.line == 6
-    assert broken.fault.startswith("Pod bad: metadata.labels")
-    assert broken.fault.endswith("put it in quotes")
+    assert broken.line == 7
+    assert broken.fault == (
+        "Pod bad: metadata.labels[a.io/custom]: Expected `str`, got `bool`; put it in quotes"
+    )
+
+
+def test_a_name_that_is_no_string_is_told_with_its_line_and_cure() -> None:
+    (broken,) = report(BAD.replace("name: bad", "name: 0x10")).broken
+
+    assert (broken.line, broken.fault.endswith("put it in quotes")) == (4, True)
 
 
 def test_in_a_list_the_item_is_the_place() -> None:

@@ -39,6 +39,20 @@ def test_windows_line_ends_and_a_byte_order_mark_make_no_difference(tmp_path: Pa
     assert [(found.line, found.name) for found in objects(text)] == [(1, "a"), (5, "a")]
 
 
+@pytest.mark.parametrize("separator", ["---\n", "---\r\n"])
+def test_each_of_several_files_in_one_pipe_may_have_a_byte_order_mark(separator: str) -> None:
+    found = objects(f"{POD}{separator}\ufeff{POD}")
+
+    assert [(each.line, each.name) for each in found] == [(1, "a"), (5, "a")]
+
+
+def test_a_chart_that_is_not_rendered_is_told_how_to_be() -> None:
+    found = broken("apiVersion: v1\nkind: Pod\nmetadata: {name: {{ .Release.Name }}}\n")
+
+    assert found.line == 3
+    assert found.fault.endswith("helm template . | custom-scheduler check -")
+
+
 def test_a_byte_order_mark_before_json_makes_no_difference() -> None:
     text = read_text(
         Path("-"),

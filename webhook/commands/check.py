@@ -54,7 +54,7 @@ def _manifests(files: tuple[Path, ...], progress: Progress) -> Iterator[Manifest
     is_empty = True
     for path in dict.fromkeys(files):
         progress.show(f"reading {path}")
-        text = read_text(path, sys.stdin.buffer)
+        text = read_text(path, sys.stdin.buffer if sys.stdin else None)
         parts = [text] if isinstance(text, Broken) else read_manifests(text, source=str(path))
         for part in parts:
             is_empty = False

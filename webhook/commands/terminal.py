@@ -31,7 +31,8 @@ class Terminal:
 
     def data(self, text: str) -> None:
         """Print what a machine reads, as it is."""
-        sys.stdout.write(f"{text}\n")
+        if sys.stdout:  # None where the shell closed it
+            sys.stdout.write(f"{text}\n")
 
     def fault(self, text: str) -> None:
         """Print one line about what could not be done."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -13,10 +13,13 @@ from webhook.admission.verdict import Outcome
 from webhook.inspect.forecast import Surroundings, forecast
 from webhook.inspect.manifests import Broken, Manifest
 from webhook.policy.model import Action, Policy
+from webhook.policy.wording import label_field
 
 __all__ = ["Finding", "Report", "Result", "check"]
 
 Affected = Literal["object", "pods"]
+
+_SOME_KEY = "[...]"  # how msgspec writes the key of a mapping in a path
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,11 +138,20 @@ def _repeats(manifest: Manifest, seen: dict[tuple[str, ...], str]) -> str | None
 
 
 def _malformed(manifest: Manifest, fault: str) -> Broken:
-    path, _, told = fault.removeprefix("$.request.object").removeprefix(".").partition(": ")
-    field = path.removesuffix("[...]")
-    quotes = "; put it in quotes" if told.startswith("Expected `str`") else ""
+    field, _, told = fault.removeprefix("$.request.object").removeprefix(".").partition(": ")
+    if field.endswith(_SOME_KEY):
+        field = _first_that_is_no_text(manifest.value(), field.removesuffix(_SOME_KEY))
+    quotes = "; put it in quotes" if told.startswith(("Expected `str`", "Expected `str | null`")) else ""
     return Broken(
         source=manifest.source,
         line=manifest.line_of(field),
-        fault=f"{manifest.kind} {manifest.display_name}: {path}: {told}{quotes}",
+        fault=f"{manifest.kind} {manifest.display_name}: {field}: {told}{quotes}",
     )
+
+
+def _first_that_is_no_text(obj: dict[str, Any], mapping: str) -> str:
+    """Return the path of the label or annotation that YAML reads as something else, such as `on` or a number."""
+    members: Any = obj
+    for name in mapping.split("."):
+        members = members[name]
+    return label_field(mapping, next(key for key, value in members.items() if not isinstance(value, str)))

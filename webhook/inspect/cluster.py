@@ -14,6 +14,7 @@ from webhook.kube.meta import ObjectMeta, OwnerReference
 from webhook.kube.transport import KubeClient
 from webhook.policy.model import Policy
 from webhook.policy.parse import parse_policy
+from webhook.policy.syntax import DNS_LABEL, is_dns_label
 
 __all__ = ["Item", "items", "namespace_labels", "policy_in_force"]
 
@@ -157,6 +158,9 @@ def policy_in_force(client: KubeClient, own_namespace: str) -> tuple[Policy, str
 
 
 def _namespace(client: KubeClient, name: str) -> _Namespace:
+    # It becomes a part of the path: what isn't a name would ask for something else, and an empty one for all.
+    if not is_dns_label(name):
+        raise ConfigurationError(f"namespace {name!r}: expected a namespace's name: {DNS_LABEL}")
     try:
         return msgspec.json.decode(client.request("GET", f"/api/v1/namespaces/{name}"), type=_Namespace)
     except ApiError as error:

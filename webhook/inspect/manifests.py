@@ -23,6 +23,7 @@ _MAX_LISTS = 4  # one inside of the other
 
 _DOCUMENT = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _BEFORE_VALUE = re.compile(r"(?:---[ \t]*(?:#[^\n]*)?(?=\n|\r|\Z))?\s*")
+_UNRENDERED = "; a Helm chart is rendered first: helm template . | custom-scheduler check -"
 _FIELD_PART = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 
@@ -69,11 +70,13 @@ class Manifest:
         return at.line
 
 
-def read_text(path: Path, stdin: IO[bytes]) -> str | Broken:
-    """Return the text of a file, or of standard input where `path` is `-`."""
+def read_text(path: Path, stdin: IO[bytes] | None) -> str | Broken:
+    """Return the text of a file, or of standard input where `path` is `-`; `stdin` is None where that is closed."""
     source = str(path)
+    if source == "-" and stdin is None:
+        return Broken(source=source, fault="standard input is closed; pipe manifests into it")
     try:
-        if source == "-":
+        if source == "-" and stdin is not None:
             content = stdin.read(MAX_BYTES + 1)
         else:
             with path.open("rb") as file:
@@ -100,11 +103,14 @@ def read_manifests(text: str, *, source: str) -> Iterator[Manifest | Broken]:
             for value in _values(document, first_line):
                 yield from _objects(value, source)
         except Unreadable as error:
-            yield Broken(source=source, line=error.line, fault=str(error))
+            hint = _UNRENDERED if "{{" in document else ""
+            yield Broken(source=source, line=error.line, fault=f"{error}{hint}")
 
 
 def _documents(text: str) -> Iterator[tuple[int, str]]:
     """Yield the text cut before each line of ---, as kubectl does: k8s.io/apimachinery pkg/util/yaml."""
+    # Of files put one behind another, each may begin with a byte order mark.
+    text = text.replace("\n\ufeff", "\n")
     cuts = [0, *(match.start() for match in _DOCUMENT.finditer(text) if match.start()), len(text)]
     line = 1
     for start, end in pairwise(cuts):
