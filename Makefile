@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit check format cluster bench-admission clean
+.PHONY: help demo test test-unit conformance check format cluster bench-admission clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -26,6 +26,10 @@ test: $(READY) ## run all tests, the end-to-end ones on a real control plane too
 
 test-unit: $(READY) ## run the tests that need no control plane
 	@$(BIN)/python -m pytest -m 'not e2e' $(PYTEST_ARGS)
+
+conformance: $(READY) ## compare decisions with kube-scheduler's; SEEDS=2000 START=0 say which
+	@$(BIN)/python -m devcluster build
+	@CONFORMANCE_SEEDS=$(or $(SEEDS),2000) CONFORMANCE_START=$(or $(START),0) $(BIN)/python -m pytest -q tests/conformance $(PYTEST_ARGS)
 
 check: $(READY) ## check format, lint, types and layers
 	@$(BIN)/ruff format --check .
