@@ -48,7 +48,7 @@ def conformance(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
     def progress(so_far: Run) -> None:
         if reporter is not None and so_far.seeds % 100 == 0:
-            reporter.write(f" {so_far.seeds} seeds, {len(so_far.disagreements)} disagreements;")
+            reporter.write(f" {so_far.seeds} seeds, {len(so_far.disagreements)} disagreements;", flush=True)
 
     with Oracle(tmp_path_factory.mktemp("oracle")) as oracle:
         result = run(_SEEDS, oracle.record, keep=len(_PROOF), progress=progress)

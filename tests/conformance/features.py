@@ -57,9 +57,9 @@ class Features:
         """Add the decorated function."""
         return self._add(feature, 1)
 
-    def often(self, feature: Feature) -> Feature:
-        """Add the decorated function, to be drawn more often than others."""
-        return self._add(feature, 5)
+    def drawn(self, lots: int) -> Callable[[Feature], Feature]:
+        """Add the decorated function, to be drawn so many times as often as others."""
+        return lambda feature: self._add(feature, lots)
 
     def apply(self, sketch: Sketch, *, most: int) -> frozenset[str]:
         """Apply up to `most` of them, in the order in which they are written, and return their names."""

@@ -45,6 +45,7 @@ CONTROLLERS = {
 
 _VOLUMES: dict[str, Json] = {
     "anywhere": {},
+    "of-csi-driver": {"source": {"csi": {"driver": "csi.example.com", "volumeHandle": "v"}}},
     "on-ssd": {"affinity": [{"key": "disk", "operator": "In", "values": ["ssd"]}]},
     "off-zone-b": {"affinity": [{"key": ZONE, "operator": "NotIn", "values": ["zone-b"]}]},
     "in-zone-a": {"labels": {ZONE: "zone-a"}},
@@ -110,7 +111,7 @@ def _volume(name: str, volume: Json) -> Json:
         "capacity": {"storage": "1Gi"},
         "accessModes": ["ReadWriteMany"],
         "storageClassName": "immediate",
-        "nfs": {"server": "nfs.example.com", "path": "/"},
+        **volume.get("source", {"nfs": {"server": "nfs.example.com", "path": "/"}}),
     }
     if "affinity" in volume:
         required = {"nodeSelectorTerms": [{"matchExpressions": volume["affinity"]}]}

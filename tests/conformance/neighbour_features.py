@@ -80,12 +80,12 @@ def _claim(sketch: Sketch, name: str) -> None:
     volumes.append({"name": f"v{len(volumes)}", "persistentVolumeClaim": {"claimName": name}})
 
 
-@NEIGHBOUR_FEATURES.often
+@NEIGHBOUR_FEATURES.drawn(5)
 def hard_spread(sketch: Sketch) -> None:
     _spread(sketch, "DoNotSchedule")
 
 
-@NEIGHBOUR_FEATURES.often
+@NEIGHBOUR_FEATURES.drawn(5)
 def soft_spread(sketch: Sketch) -> None:
     _spread(sketch, "ScheduleAnyway")
 
@@ -97,12 +97,12 @@ def spread_over_two_keys(sketch: Sketch) -> None:
     _spread(sketch, action, topologyKey=_HOSTNAME)
 
 
-@NEIGHBOUR_FEATURES.often
+@NEIGHBOUR_FEATURES.drawn(5)
 def spread_over_min_domains(sketch: Sketch) -> None:
     _spread(sketch, "DoNotSchedule", minDomains=sketch.one((2, 3, 5)), topologyKey=ZONE)
 
 
-@NEIGHBOUR_FEATURES.often
+@NEIGHBOUR_FEATURES.drawn(5)
 def spread_with_policies(sketch: Sketch) -> None:
     policies = {name: sketch.one(("Honor", "Ignore")) for name in ("nodeAffinityPolicy", "nodeTaintsPolicy")}
     _some_spread(sketch, **policies)
@@ -122,7 +122,7 @@ def spread_of_all_or_none(sketch: Sketch) -> None:
     _some_spread(sketch, labelSelector=sketch.one((None, {})))
 
 
-@NEIGHBOUR_FEATURES.often
+@NEIGHBOUR_FEATURES.drawn(5)
 def replica_of_a_controller(sketch: Sketch) -> None:
     kind = sketch.one(list(CONTROLLERS))
     owner = {
@@ -141,22 +141,22 @@ def replica_of_no_service(sketch: Sketch) -> None:
     sketch.labels.update({"app": "cache", "tier": "back"})
 
 
-@NEIGHBOUR_FEATURES.often
+@NEIGHBOUR_FEATURES.drawn(5)
 def required_affinity(sketch: Sketch) -> None:
     _require(sketch, "podAffinity")
 
 
-@NEIGHBOUR_FEATURES.often
+@NEIGHBOUR_FEATURES.drawn(5)
 def required_anti_affinity(sketch: Sketch) -> None:
     _require(sketch, "podAntiAffinity")
 
 
-@NEIGHBOUR_FEATURES.often
+@NEIGHBOUR_FEATURES.drawn(5)
 def preferred_affinity(sketch: Sketch) -> None:
     _prefer(sketch, "podAffinity")
 
 
-@NEIGHBOUR_FEATURES.often
+@NEIGHBOUR_FEATURES.drawn(5)
 def preferred_anti_affinity(sketch: Sketch) -> None:
     _prefer(sketch, "podAntiAffinity")
 
@@ -196,17 +196,17 @@ def affinity_with_match_label_keys(sketch: Sketch) -> None:
 
 @NEIGHBOUR_FEATURES
 def bound_claim(sketch: Sketch) -> None:
-    _claim(sketch, sketch.one(("claim-anywhere", "claim-on-ssd", "claim-off-zone-b")))
+    _claim(sketch, sketch.one(("claim-anywhere", "claim-of-csi-driver", "claim-on-ssd", "claim-off-zone-b")))
 
 
-@NEIGHBOUR_FEATURES.often
+@NEIGHBOUR_FEATURES.drawn(5)
 def claim_in_a_zone(sketch: Sketch) -> None:
     names = [name for name in CLAIMS if name.startswith("claim-in-")]
     for name in sketch.some(names, most=2):
         _claim(sketch, name)
 
 
-@NEIGHBOUR_FEATURES.often
+@NEIGHBOUR_FEATURES.drawn(5)
 def claim_for_one_pod(sketch: Sketch) -> None:
     _claim(sketch, "claim-for-one")
 

@@ -60,7 +60,7 @@ def _offer(sketch: Sketch, resource: str, amount: str) -> None:
     sketch.manifest["status"]["allocatable"][resource] = amount
 
 
-@NODE_FEATURES.often
+@NODE_FEATURES.drawn(5)
 def no_schedule_taint(sketch: Sketch) -> None:
     _taint(sketch, "NoSchedule")
 
@@ -70,7 +70,7 @@ def no_execute_taint(sketch: Sketch) -> None:
     _taint(sketch, "NoExecute")
 
 
-@NODE_FEATURES.often
+@NODE_FEATURES.drawn(5)
 def prefer_no_schedule_taint(sketch: Sketch) -> None:
     _taint(sketch, "PreferNoSchedule")
 
@@ -107,7 +107,7 @@ def huge_pages_on_node(sketch: Sketch) -> None:
     _offer(sketch, "hugepages-2Mi", sketch.one(("64Mi", "1Gi")))
 
 
-@NODE_FEATURES.often
+@NODE_FEATURES.drawn(15)
 def images_on_node(sketch: Sketch) -> None:
     # Of equal size everywhere: else the node that kube-scheduler heard of first decides.
     names = sketch.some(list(IMAGES), most=4)
@@ -134,6 +134,11 @@ def old_zone_label(sketch: Sketch) -> None:
 @NODE_FEATURES
 def region_label(sketch: Sketch) -> None:
     sketch.labels[REGION] = sketch.one(("north", "south"))
+
+
+@NODE_FEATURES.drawn(5)
+def declared_features(sketch: Sketch) -> None:
+    sketch.manifest["status"]["declaredFeatures"] = ["RestartAllContainersOnContainerExits"]
 
 
 @NODE_FEATURES

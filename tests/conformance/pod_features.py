@@ -42,6 +42,12 @@ def _request(container: Json, resource: str, amount: str, *, limit: bool = False
         resources.setdefault("limits", {})[resource] = amount
 
 
+def _host_port(sketch: Sketch) -> Json:
+    # The same number for both, as it must be in the host's network.
+    number = sketch.one((8080, 8081))
+    return {"containerPort": number, "hostPort": number}
+
+
 def _affinity(sketch: Sketch) -> Json:
     affinity: Json = sketch.spec.setdefault("affinity", {}).setdefault("nodeAffinity", {})
     return affinity
@@ -108,7 +114,7 @@ def sidecar(sketch: Sketch) -> None:
     container: Json = {"name": "sidecar", "image": "sidecar", "restartPolicy": "Always"}
     _request(container, "cpu", sketch.one(("200m", "1")))
     if sketch.one((True, False)):
-        container["ports"] = [{"containerPort": 1, "hostPort": sketch.one((8080, 8081))}]
+        container["ports"] = [_host_port(sketch)]
     containers = sketch.spec.setdefault("initContainers", [])
     containers.insert(sketch.rng.randint(0, len(containers)), container)
 
@@ -161,9 +167,9 @@ def overhead(sketch: Sketch) -> None:
     sketch.spec["runtimeClassName"] = OVERHEAD
 
 
-@POD_FEATURES.often
+@POD_FEATURES.drawn(5)
 def host_port(sketch: Sketch) -> None:
-    port: Json = {"containerPort": 80, "hostPort": sketch.one((8080, 8081))}
+    port = _host_port(sketch)
     if sketch.one((True, False)):
         port["protocol"] = sketch.one(("UDP", "TCP"))
     _main(sketch).setdefault("ports", []).append(port)
@@ -172,11 +178,24 @@ def host_port(sketch: Sketch) -> None:
 @POD_FEATURES
 def host_port_of_an_address(sketch: Sketch) -> None:
     address = sketch.one(("127.0.0.1", "10.0.0.1", "0.0.0.0"))  # noqa: S104 (asked for, never bound)
-    port = {"containerPort": 81, "hostPort": sketch.one((8080, 8081)), "hostIP": address}
+    port = {**_host_port(sketch), "hostIP": address}
     _main(sketch).setdefault("ports", []).append(port)
 
 
-@POD_FEATURES.often
+@POD_FEATURES
+def host_network(sketch: Sketch) -> None:
+    # The API server makes a host port of each port.
+    sketch.spec["hostNetwork"] = True
+    _main(sketch).setdefault("ports", [{"containerPort": sketch.one((8080, 8081))}])
+
+
+@POD_FEATURES
+def rule_that_restarts_all(sketch: Sketch) -> None:
+    rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [1]}}
+    _main(sketch).update(restartPolicy="Never", restartPolicyRules=[rule])
+
+
+@POD_FEATURES.drawn(5)
 def toleration(sketch: Sketch) -> None:
     for key in sketch.some(KEYS):
         found: Json = {"key": key, "operator": sketch.one(("Exists", "Equal"))}
@@ -235,7 +254,7 @@ def not_node_by_name(sketch: Sketch) -> None:
     _terms(sketch, {"matchFields": [_name_field(sketch, "NotIn")]})
 
 
-@POD_FEATURES.often
+@POD_FEATURES.drawn(5)
 def preferred_node_affinity(sketch: Sketch) -> None:
     _affinity(sketch)["preferredDuringSchedulingIgnoredDuringExecution"] = [
         {"weight": sketch.rng.randint(1, 100), "preference": {"matchExpressions": [_expression(sketch)]}}
@@ -243,7 +262,7 @@ def preferred_node_affinity(sketch: Sketch) -> None:
     ]
 
 
-@POD_FEATURES.often
+@POD_FEATURES.drawn(5)
 def known_image(sketch: Sketch) -> None:
     _main(sketch)["image"] = sketch.one(list(IMAGES)).removesuffix(sketch.one(("", ":latest")))
 
