@@ -233,6 +233,39 @@ def audit(*, namespaces: tuple[str, ...], namespace: str | None, **others: Any) 
     sys.exit(command.run(namespaces, own_namespace=own_namespace(namespace), **others))
 
 
+@main.command(
+    epilog="Example: custom-scheduler simulate -f pod.yaml, or: custom-scheduler simulate team-a/web-0"
+)
+@click.argument("pod", required=False, metavar="[NAMESPACE/POD]")
+@click.option("-f", "--file", type=_FILE, help="A manifest with pods; - is standard input.")
+@click.option("-n", "--namespace", help="Of POD, or of pods in FILE that name none. Default: default.")
+@click.option("--snapshot", type=_FILE, help="Decide on this file; no cluster is needed.")
+@click.option(
+    "--save-snapshot", type=_FILE, help="Write what was read from the cluster; it may hold secrets."
+)
+@click.option("--kubeconfig", type=_FILE, help="Default: $KUBECONFIG, the pod's own, ~/.kube/config.")
+@click.option(
+    "--scheduler-config", type=_FILE, help="A SchedulerConfiguration. Default: the default plugins."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1_000_000),
+    default=20,
+    show_default=True,
+    help="Nodes told one by one, of the feasible and of the others; the rest is counted.",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def simulate(*, pod: str | None, **others: Any) -> None:
+    """Say which node a pod would go to, and why: per plugin, per node. It only reads, and binds nothing.
+
+    The pod is one of the cluster, waiting or placed, or those of a file, decided on one after the other.
+    Exits with 0 if all fit, else with 1.
+    """
+    from webhook.commands import simulate as command
+
+    sys.exit(command.run(pod, **others))
+
+
 @main.group()
 def policy() -> None:
     """Work with a policy file."""

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias, TypeVar
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.status import Status
+from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Progress", "Terminal"]
+__all__ = ["Cell", "Progress", "Terminal"]
 
 _PATIENCE_SECONDS = 2.0
 
+# Wider than any table: what is cut off can't be read, what is wrapped by the terminal can.
+_ANY_WIDTH = 100_000
+_WORD = re.compile("[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^A-Z]+|[A-Z]+")
+
 T = TypeVar("T")
+# A text, plain or with a style.
+Cell: TypeAlias = str | tuple[str, str]
 
 
 class Terminal:
@@ -25,9 +34,26 @@ class Terminal:
         self._out = Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False)
         self._err = Console(file=sys.stderr, highlight=False, soft_wrap=True, emoji=False)
 
-    def line(self, *parts: str | tuple[str, str]) -> None:
+    def line(self, *parts: Cell) -> None:
         """Print parts, each plain or with a style, as one line."""
         self._out.print(Text.assemble(*map(_printable, parts)))
+
+    def table(
+        self, texts: Sequence[str], rows: Iterable[Sequence[Cell]], *, numbers: Sequence[str] = ()
+    ) -> None:
+        """Print columns of texts and then of numbers under their names; nothing is cut off or wrapped.
+
+        Names in CamelCase are put in several lines, so that columns of numbers stay narrow.
+        """
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for name in texts:
+            table.add_column(name, no_wrap=True, vertical="bottom")
+        for name in numbers:
+            table.add_column("\n".join(_WORD.findall(name)), justify="right", no_wrap=True, vertical="bottom")
+        for row in rows:
+            table.add_row(*(Text.assemble(_printable(cell)) for cell in row))
+        unlimited = self._out.options.update(width=_ANY_WIDTH)
+        self._out.print(table, width=Measurement.get(self._out, unlimited, table).maximum, crop=False)
 
     def data(self, text: str) -> None:
         """Print what a machine reads, as it is."""
@@ -74,7 +100,7 @@ class Progress:
             self._status = None
 
 
-def _printable(part: str | tuple[str, str]) -> str | tuple[str, str]:
+def _printable(part: Cell) -> Cell:
     if isinstance(part, tuple):
         return _plain(part[0]), part[1]
     return _plain(part)

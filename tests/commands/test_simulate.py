@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from webhook import cli
+
+
+def node(name: str, *, cpu: str = "4", **labels: str) -> dict[str, Any]:
+    allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
+    return {
+        "metadata": {"name": name, "uid": f"uid-{name}", "labels": labels},
+        "status": {"allocatable": allocatable},
+    }
+
+
+def pod(name: str, *, cpu: str = "1", **spec: Any) -> dict[str, Any]:
+    containers = [{"name": "main", "image": "x", "resources": {"requests": {"cpu": cpu}}}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop", "uid": f"uid-{name}"},
+        "spec": {"schedulerName": "custom-scheduler", "containers": containers, **spec},
+    }
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Path:
+    nodes = [node("big", cpu="8"), node("small", cpu="2"), node("tiny", cpu="500m")]
+    pods = [pod("waiting"), pod("placed", nodeName="big", cpu="6")]
+    return saved(tmp_path, nodes, pods)
+
+
+def saved(folder: Path, nodes: list[dict[str, Any]], pods: list[dict[str, Any]]) -> Path:
+    file = folder / "snapshot.json"
+    lists = [{"kind": "NodeList", "items": nodes}, {"kind": "PodList", "items": pods}]
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": lists}))
+    return file
+
+
+def written(folder: Path, *pods: dict[str, Any]) -> Path:
+    file = folder / "pods.json"
+    file.write_text("\n---\n".join(map(json.dumps, pods)))
+    return file
+
+
+def simulate(*arguments: str | Path, stdin: str = "") -> Result:
+    return CliRunner().invoke(cli.main, ["simulate", *map(str, arguments)], input=stdin)
+
+
+def told(*arguments: str | Path) -> list[dict[str, Any]]:
+    answer = simulate("-o", "json", *arguments)
+    assert answer.stderr == ""
+    return [json.loads(line) for line in answer.stdout.splitlines()]
+
+
+def test_json_has_each_node_with_its_reasons_or_its_weighted_scores(snapshot: Path) -> None:
+    (found,) = told("shop/waiting", "--snapshot", snapshot)
+
+    assert list(found) == ["pod", "node", "message", "nodes"]
+    assert (found["pod"], found["message"]) == ("shop/waiting", "")
+    first, second, last = found["nodes"]
+    assert found["node"] == first["name"]
+    assert {first["name"], second["name"]} == {"big", "small"}
+    assert first["feasible"]
+    assert first["reasons"] == []
+    assert first["total"] == sum(first["scores"].values()) >= second["total"]
+    assert last == {
+        "name": "tiny",
+        "feasible": False,
+        "reasons": ["Insufficient cpu"],
+        "scores": {},
+        "total": 0,
+    }
+
+
+def test_a_pod_that_fits_nowhere_has_no_node_the_conditions_message_and_exit_code_1(
+    snapshot: Path, tmp_path: Path
+) -> None:
+    file = written(tmp_path, pod("huge", cpu="100"))
+
+    answer = simulate("-f", file, "--snapshot", snapshot, "-o", "json")
+
+    assert answer.exit_code == 1
+    found = json.loads(answer.stdout)
+    assert found["node"] is None
+    assert found["message"] == "0/3 nodes are available: 3 Insufficient cpu."
+
+
+def test_a_pod_that_has_its_node_is_decided_on_as_if_it_were_not_there(snapshot: Path) -> None:
+    (found,) = told("shop/placed", "--snapshot", snapshot)
+
+    assert found["node"] == "big"
+
+
+def test_several_pods_are_one_line_each_and_each_counts_for_the_next(snapshot: Path, tmp_path: Path) -> None:
+    file = written(tmp_path, *(pod(f"web-{number}", cpu="2") for number in range(3)))
+
+    found = told("-f", file, "--snapshot", snapshot)
+
+    assert [each["pod"] for each in found] == ["shop/web-0", "shop/web-1", "shop/web-2"]
+    assert {found[0]["node"], found[1]["node"]} == {"big", "small"}
+    assert found[2]["node"] is None
+
+
+def test_pods_whose_names_are_to_be_generated_are_told_apart(snapshot: Path, tmp_path: Path) -> None:
+    pods = [pod("x", cpu="2"), pod("x", cpu="2")]
+    for each in pods:
+        each["metadata"] = {"generateName": "web-"}
+
+    found = told("-f", written(tmp_path, *pods), "-n", "shop", "--snapshot", snapshot)
+
+    assert [each["pod"] for each in found] == ["shop/web-*", "shop/web-*"]
+    assert {each["node"] for each in found} == {"big", "small"}
+
+
+def test_text_names_the_node_the_plugins_and_the_reasons(snapshot: Path) -> None:
+    answer = simulate("waiting", "-n", "shop", "--snapshot", snapshot)
+
+    assert answer.exit_code == 0
+    assert "shop/waiting would go to " in answer.stdout
+    assert "TOTAL" in answer.stdout
+    (refused,) = (line.split(maxsplit=1) for line in answer.stdout.splitlines() if line.startswith("tiny"))
+    assert refused == ["tiny", "NodeResourcesFit: Insufficient cpu"]
+    assert "\x1b" not in answer.stdout
+
+
+def test_text_is_bounded_and_says_what_is_left_out(tmp_path: Path) -> None:
+    nodes = [node(f"node-{number:04}", cpu="4" if number % 2 else "1") for number in range(3000)]
+    file = saved(tmp_path, nodes, [pod("web", cpu="2")])
+
+    answer = simulate("shop/web", "--snapshot", file, "--limit", "5")
+
+    assert "one of 1,500 that share the highest total" in answer.stdout
+    assert "and 1,495 more feasible nodes" in answer.stdout
+    assert "and 1,495 more nodes that are refused" in answer.stdout
+    assert "Refused 1,500: NodeResourcesFit: Insufficient cpu 1,500" in answer.stdout
+    assert len(answer.stdout.splitlines()) < 30
+
+
+def test_a_pod_of_another_scheduler_is_decided_on_and_that_is_said(snapshot: Path, tmp_path: Path) -> None:
+    file = written(tmp_path, pod("web", schedulerName="default-scheduler"))
+
+    answer = simulate("-f", file, "--snapshot", snapshot)
+
+    assert answer.exit_code == 0
+    assert (
+        "Its schedulerName is default-scheduler; this is the answer of profile custom-scheduler"
+        in answer.stdout
+    )
+
+
+def test_the_configurations_profile_decides(snapshot: Path, tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: custom-scheduler.io/v1alpha1\nkind: SchedulerConfiguration\n"
+        "profiles: [{plugins: {filter: {disabled: [{name: NodeResourcesFit}]}}}]\n"
+    )
+    file = written(tmp_path, pod("huge", cpu="100"))
+
+    answer = simulate("-f", file, "--snapshot", snapshot, "--scheduler-config", config)
+
+    assert answer.exit_code == 0
+
+
+def test_standard_input_is_read_for_a_dash(snapshot: Path) -> None:
+    answer = simulate("-f", "-", "--snapshot", snapshot, stdin=json.dumps(pod("web")))
+
+    assert "shop/web would go to" in answer.stdout
+
+
+def test_a_pod_that_is_being_deleted_gets_no_node(tmp_path: Path) -> None:
+    going = pod("going")
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+
+    answer = simulate("shop/going", "--snapshot", saved(tmp_path, [node("a")], [going]))
+
+    assert answer.exit_code == 1
+    assert "the pod is being deleted" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ([], "no pod is given; name a POD of the cluster, or a manifest with -f FILE"),
+        (["shop/web", "-f", "x.yaml"], "both POD and -f FILE are given"),
+        (["a/b/c", "--snapshot", "SNAPSHOT"], "expected NAMESPACE/POD"),
+        (["/web", "--snapshot", "SNAPSHOT"], "expected NAMESPACE/POD"),
+        (["shop/web", "-n", "other", "--snapshot", "SNAPSHOT"], "another namespace than -n other"),
+        (["shop/nobody", "--snapshot", "SNAPSHOT"], "pod shop/nobody: not found"),
+        (["shop/web", "--snapshot", "SNAPSHOT", "--save-snapshot", "x"], "nothing to save"),
+        (["-f", "gone.yaml", "--snapshot", "SNAPSHOT"], "gone.yaml: can't be read"),
+        (["shop/waiting", "--snapshot", "gone.json"], "gone.json: can't be read"),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_code_2(snapshot: Path, arguments: list[str], fault: str) -> None:
+    answer = simulate(*(str(snapshot) if each == "SNAPSHOT" else each for each in arguments))
+
+    assert answer.exit_code == 2
+    assert fault in answer.stderr
+    assert answer.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("manifest", "fault"),
+    [
+        ('{"kind": "Service", "apiVersion": "v1"}', "has no Pod in it"),
+        ("kind: x\n", "is no Kubernetes object"),
+        (json.dumps(pod("web", containers=3)), "Pod web: Expected `array | null`, got `int`"),
+        (json.dumps(pod("web", cpu="much")), "Pod web: 'much'"),
+    ],
+)
+def test_a_manifest_that_is_no_pod_is_told(snapshot: Path, manifest: str, fault: str) -> None:
+    answer = simulate("-f", "-", "--snapshot", snapshot, stdin=manifest)
+
+    assert answer.exit_code == 2
+    assert fault in answer.stderr
+    assert answer.stderr.count("\n") == 1

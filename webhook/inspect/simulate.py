@@ -1,0 +1,96 @@
+"""Decisions on a cluster or a snapshot, as the scheduler would take them; nothing is bound."""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+
+from webhook.errors import ConfigurationError
+from webhook.inspect.creation import as_created
+from webhook.inspect.manifests import Manifest
+from webhook.inspect.world import World
+from webhook.kube.meta import ObjectMeta
+from webhook.scheduling.config import SchedulerConfiguration
+from webhook.scheduling.explanation import Explanation, explain
+from webhook.scheduling.objects import Pod, PodStatus
+from webhook.scheduling.profile import build_frameworks
+from webhook.scheduling.quantity import InvalidQuantity
+from webhook.scheduling.resources import placed_requests
+from webhook.scheduling.sources import load_plugins
+
+__all__ = ["Simulation"]
+
+
+class Simulation:
+    """The profiles of a configuration over a world, which may be filled later. Raises ConfigurationError.
+
+    Of equal nodes the same is drawn each time.
+    """
+
+    def __init__(self, world: World, configuration: SchedulerConfiguration) -> None:
+        self._world = world
+        self._frameworks = build_frameworks(
+            configuration.profiles,
+            load_plugins(configuration.plugin_sources),
+            world.cache,
+            random.Random(0),  # noqa: S311 (breaks ties between equal nodes)
+        )
+
+    def live(self, namespace: str, name: str) -> Pod:
+        """Return a pod of the world; one that has its node is given back as it was before, and holds nothing.
+
+        Raises ConfigurationError where there is none.
+        """
+        pod = self._world.pods.get(f"{namespace}/{name}")
+        if pod is None:
+            raise ConfigurationError(
+                f"pod {namespace}/{name}: not found among the pods that haven't ended; "
+                "see which there are: kubectl get pods -A"
+            )
+        if not pod.spec.node_name:
+            return pod
+        self._world.cache.remove_pod(pod)
+        return msgspec.structs.replace(
+            pod, spec=msgspec.structs.replace(pod.spec, node_name=""), status=PodStatus()
+        )
+
+    def from_manifest(self, manifest: Manifest, *, namespace: str) -> Pod:
+        """Return the pod of a manifest as the API server would create it, in `namespace` if it names none.
+
+        Raises ConfigurationError where it is no pod.
+        """
+        where = f"{manifest.source}:{manifest.line}: Pod {manifest.display_name}"
+        try:
+            pod = as_created(
+                msgspec.convert(manifest.value(), Pod),
+                metadata=ObjectMeta(
+                    name=manifest.display_name,
+                    namespace=manifest.namespace or namespace,
+                    # Two pods of one file may have one name, where it is to be generated.
+                    uid=where,
+                ),
+                scheduler_name=next(iter(self._frameworks)),
+            )
+            placed_requests(pod)
+        except (msgspec.ValidationError, InvalidQuantity) as error:
+            raise ConfigurationError(
+                f"{where}: {error}; see what the API server says: kubectl apply --dry-run=server"
+            ) from error
+        return pod
+
+    def profile_for(self, pod: Pod) -> str:
+        """Return the schedulerName of the profile that decides: the pod's, or the first where it names another one."""
+        name = pod.spec.scheduler_name
+        return name if name in self._frameworks else next(iter(self._frameworks))
+
+    def decide(self, pod: Pod) -> Explanation:
+        """Return the decision on a pod with its reasons; the next decision counts the pod where it was put."""
+        if pod.is_terminating:
+            message = "the pod is being deleted, so no node is chosen for it"
+            return Explanation(pod=pod.key, node=None, message=message)
+        cache = self._world.cache
+        told = explain(self._frameworks[self.profile_for(pod)], cache.table, pod)
+        if told.node is not None:
+            cache.assume(pod, told.node)
+        return told

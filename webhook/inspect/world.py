@@ -1,0 +1,84 @@
+"""All that a decision depends on, as a cluster's lists tell it or as a snapshot of them does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from webhook.errors import ApiError, ClusterError, ConfigurationError
+from webhook.inspect.snapshot import SnapshotWriter, read_snapshot
+from webhook.kube.meta import HasMetadata
+from webhook.kube.transport import KubeClient
+from webhook.scheduling.cache import Cache
+from webhook.scheduling.kinds import KINDS, Kind
+from webhook.scheduling.objects import Pod
+from webhook.scheduling.quantity import InvalidQuantity
+
+__all__ = ["World"]
+
+T = TypeVar("T", bound=HasMetadata)
+
+_GONE = 410
+_KIND_OF_LIST = {f"{kind.name}List": kind for kind in KINDS}
+
+
+class _Items(msgspec.Struct, Generic[T], frozen=True):
+    items: tuple[T, ...] | None = ()
+
+
+class World:
+    """A cache to decide on, and the pods in it by `namespace/name`. `tell` hears how far the reading has come."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.cache = Cache()
+        self.pods: dict[str, Pod] = {}
+        self._tell = tell
+        self._counts: dict[str, int] = {}
+
+    def read_cluster(self, client: KubeClient, *, save_to: SnapshotWriter | None = None) -> None:
+        """Take in a cluster; raises ClusterError, as where a right to list is missing."""
+        for kind in KINDS:
+            try:
+                for page in client.pages(kind.path, query=kind.query):
+                    self._take_in(kind, page, source=f"API server {client.host}", fault=ClusterError)
+                    if save_to is not None:
+                        save_to.add(page)
+            except ApiError as error:
+                if error.status != _GONE:
+                    raise
+                raise ClusterError(
+                    f"the list of {kind.plural} grew too old while it was read (410); try again"
+                ) from error
+
+    def read_snapshot(self, path: Path) -> None:
+        """Take in what `save_to` wrote; raises ConfigurationError."""
+        for name, items in read_snapshot(path):
+            if (kind := _KIND_OF_LIST.get(name)) is not None:
+                self._take_in(kind, items, source=str(path), fault=ConfigurationError)
+        if "nodes" not in self._counts:
+            raise ConfigurationError(f"{path}: holds no NodeList; give a file that --save-snapshot wrote")
+
+    def _take_in(
+        self,
+        kind: Kind[Any],
+        page: bytes | msgspec.Raw,
+        *,
+        source: str,
+        fault: type[ClusterError | ConfigurationError],
+    ) -> None:
+        items: type[Any] = _Items[kind.type]  # type: ignore[name-defined]  # a type that is known only now
+        try:
+            found = msgspec.json.decode(page, type=items).items or ()
+            for item in found:
+                kind.put(self.cache, item)
+                if isinstance(item, Pod):
+                    self.pods[item.key] = item
+        except (msgspec.DecodeError, InvalidQuantity) as error:
+            raise fault(
+                f"{source}: its {kind.plural} can't be read ({error}); give what an API server wrote"
+            ) from error
+        self._counts[kind.plural] = self._counts.get(kind.plural, 0) + len(found)
+        self._tell(f"{self._counts[kind.plural]:,} {kind.plural} read")
