@@ -298,14 +298,14 @@ def certs() -> None:
     """Look at the webhook's certificate authority, or have it replaced."""
 
 
-_certs_options = _options(
+_installation_options = _options(
     click.option("--kubeconfig", type=_FILE, help="Default: $KUBECONFIG, the pod's own, ~/.kube/config."),
     click.option("--namespace", help="Where custom-scheduler is installed. Default: custom-scheduler."),
 )
 
 
 @certs.command(epilog="Example: custom-scheduler certs show -o json")
-@_certs_options
+@_installation_options
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def show(*, namespace: str | None, **others: Any) -> None:
     """Say which CA signs and until when, which replica serves it, and how far a rotation is."""
@@ -315,12 +315,31 @@ def show(*, namespace: str | None, **others: Any) -> None:
 
 
 @certs.command(epilog="Example: custom-scheduler certs rotate --kubeconfig ~/.kube/config")
-@_certs_options
+@_installation_options
 def rotate(*, namespace: str | None, **others: Any) -> None:
     """Put a new CA in the place of the one that signs, with no call refused; the running replicas do the rest.
 
     Exits with 1 where a rotation is under way already.
     """
     from webhook.commands import certs_rotate as command
+
+    sys.exit(command.run(namespace=own_namespace(namespace), **others))
+
+
+@main.command(epilog="Example: custom-scheduler doctor --prove")
+@_installation_options
+@click.option(
+    "--prove",
+    "prove_it",
+    is_flag=True,
+    help="Send a pod that is always denied through the API server, as a dry run; exits with 0 only if it was.",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def doctor(*, namespace: str | None, **others: Any) -> None:
+    """Check an installation, and name what mends it. Changes nothing.
+
+    Exits with 1 if something fails, or with --prove if no denial of ours came back.
+    """
+    from webhook.commands import doctor as command
 
     sys.exit(command.run(namespace=own_namespace(namespace), **others))

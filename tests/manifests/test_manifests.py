@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from webhook.policy.names import ENFORCE_LABEL, PROBE_NAMESPACE
 from webhook.policy.parse import load_policy
 from webhook.scheduling.config import load_configuration
 from webhook.server.app import DECISIONS
@@ -19,7 +20,15 @@ from webhook.serving.options import ServingOptions
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 KUBECTL = Path(sys.executable).with_name("kubectl")
-VARIANTS = ["base", "overlays/single", "overlays/other-namespace", "overlays/devcluster"]
+VARIANTS = [
+    "base",
+    "overlays/single",
+    "overlays/other-namespace",
+    "overlays/devcluster",
+    "overlays/cluster-wide",
+    "overlays/fail",
+]
+CLUSTER_WIDE = ["overlays/cluster-wide", "overlays/fail"]
 OWN_NAMESPACE = {"overlays/other-namespace": "placement"}
 
 
@@ -52,9 +61,10 @@ def requirement(selector: dict[str, Any], key: str) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_entry_fails_open_and_answers_within_two_seconds(variant: str) -> None:
+def test_entries_answer_within_two_seconds_and_only_the_overlay_fail_fails_closed(variant: str) -> None:
     for entry in entries(variant):
-        assert entry["failurePolicy"] == "Ignore"
+        closed = variant == "overlays/fail" and entry["name"] == "deny.pods.custom-scheduler.io"
+        assert entry["failurePolicy"] == ("Fail" if closed else "Ignore")
         assert entry["timeoutSeconds"] == 2
         assert entry["sideEffects"] == "None"
         assert entry["matchPolicy"] == "Equivalent"
@@ -66,8 +76,36 @@ def test_every_entry_fails_open_and_answers_within_two_seconds(variant: str) -> 
 def test_every_entry_leaves_kube_system_and_our_own_namespace_out(variant: str) -> None:
     own = OWN_NAMESPACE.get(variant, "custom-scheduler")
     for entry in entries(variant):
-        found = requirement(entry["namespaceSelector"], "kubernetes.io/metadata.name")
-        assert found == ("NotIn", ["kube-system", own])
+        operator, names = requirement(entry["namespaceSelector"], "kubernetes.io/metadata.name")
+        if operator == "In":
+            assert not {"kube-system", own} & set(names)
+        else:
+            assert (operator, names[:2]) == ("NotIn", ["kube-system", own])
+            assert len(names) == 2 or variant in CLUSTER_WIDE
+
+
+@pytest.mark.parametrize("variant", CLUSTER_WIDE)
+def test_cluster_wide_judges_each_namespace_once_unless_it_is_listed(variant: str) -> None:
+    by_name = {entry["name"].removesuffix(".custom-scheduler.io"): entry for entry in entries(variant)}
+    names = "kubernetes.io/metadata.name"
+    enforce = "custom-scheduler.io/enforce"
+    deny, verify = (by_name[each]["namespaceSelector"] for each in ("deny.pods", "verify.pods"))
+
+    # A namespace is either denied, or listed and only verified, or labelled warn and left to warn.pods.
+    assert requirement(deny, enforce) == requirement(verify, enforce) == ("NotIn", ["warn"])
+    assert requirement(verify, names) == ("In", requirement(deny, names)[1][2:])
+    assert by_name["deny.workloads"]["namespaceSelector"] == deny
+    assert requirement(by_name["warn.pods"]["namespaceSelector"], enforce) == ("In", ["warn"])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_probe_has_its_namespace_under_its_own_name_where_denials_are_enforced(variant: str) -> None:
+    names = {
+        each["metadata"]["name"]: each["metadata"].get("labels", {}) for each in of_kind(variant, "Namespace")
+    }
+
+    assert set(names) == {OWN_NAMESPACE.get(variant, "custom-scheduler"), PROBE_NAMESPACE}
+    assert names[PROBE_NAMESPACE][ENFORCE_LABEL] == "deny"
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

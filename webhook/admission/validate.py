@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from webhook.admission.labels import Place, broken_rules
 from webhook.admission.objects import POD, WORKLOADS
 from webhook.admission.placement import opt_in
+from webhook.admission.probe import probe_fault
 from webhook.admission.review import Review
 from webhook.admission.scope import is_mirror_of_node, out_of_scope
 from webhook.admission.verdict import Fault, Verdict, softened
@@ -30,6 +31,8 @@ def validate(review: Review, policy: Policy) -> Verdict:
     The final state is checked where the pod carries the opt-in label: whether a namespace opted in is known only
     to the API server, which then asks for `verify`.
     """
+    if fault := probe_fault(review):
+        return Verdict(policy=policy.name, faults=(fault,))
     if verdict := out_of_scope(review, policy, _KINDS):
         return verdict
     if review.group_kind != POD:

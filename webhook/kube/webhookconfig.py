@@ -34,6 +34,7 @@ class WebhookEntry(msgspec.Struct, frozen=True, rename="camel"):
 
     name: str
     client_config: ClientConfig = ClientConfig()
+    failure_policy: str = "Fail"
 
 
 class ReadConfiguration(msgspec.Struct, frozen=True, kw_only=True):

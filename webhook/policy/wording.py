@@ -26,6 +26,8 @@ __all__ = [
     "OTHER_SCHEDULER",
     "OTHER_SCHEDULER_REMEDY",
     "OWN_MANIFEST",
+    "PROBE_ANSWER",
+    "PROBE_REMEDY",
     "REMOVE_IT",
     "SCHEDULER_FOUND",
     "SCHEDULER_REMEDY",
@@ -66,6 +68,10 @@ OTHER_SCHEDULER = "Pod opted in but names another scheduler: spec.schedulerName 
 OTHER_SCHEDULER_REMEDY = (
     f'Allowed: {{ours}}. Remove spec.schedulerName from {{where}}, or label it {OPT_IN_LABEL}: "{DECLINED}"'
 )
+
+# What `doctor --prove` looks for in the API server's answer.
+PROBE_ANSWER = "custom-scheduler answers probe {nonce}"
+PROBE_REMEDY = "Nothing is wrong: custom-scheduler doctor --prove asked for this denial"
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SHOWN_VALUES = 10

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.kube.fakeapi import Exchange, FakeApi
+from webhook.inspect.permissions import lacking_permissions
+
+BASE = Path(__file__).parents[2] / "manifests/base"
+
+
+def granted(file: str) -> set[tuple[str, str, str, str, str]]:
+    """Return (kind of role, verb, group, resource, name) of all that the roles in a manifest grant."""
+    documents: list[dict[str, Any]] = list(yaml.safe_load_all((BASE / file).read_text()))
+    return {
+        (role["kind"], verb, group, resource, name)
+        for role in documents
+        if role["kind"] in ("Role", "ClusterRole")
+        for rule in role["rules"]
+        for verb in rule["verbs"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for name in rule.get("resourceNames", [""])
+    }
+
+
+def asked() -> list[dict[str, Any]]:
+    """Return the reviews that are asked for, where everything is allowed."""
+
+    def allow(exchange: Exchange) -> None:
+        exchange.reply(200, {"status": {"allowed": True}} if exchange.method == "POST" else {})
+
+    with FakeApi(allow) as api:
+        assert list(lacking_permissions(api.client(), "ours")) == []
+    return [each.json["spec"] for each in api.exchanges if each.method == "POST"]
+
+
+@pytest.mark.parametrize(
+    ("account", "file"),
+    [("custom-scheduler", "webhook-rbac.yaml"), ("custom-scheduler-binder", "binder-rbac.yaml")],
+)
+def test_the_manifests_grant_all_that_is_needed(account: str, file: str) -> None:
+    needed = set()
+    for spec in asked():
+        if spec["user"] == f"system:serviceaccount:ours:{account}":
+            wanted = spec["resourceAttributes"]
+            resource = "/".join(filter(None, (wanted["resource"], wanted["subresource"])))
+            kind = "Role" if wanted["namespace"] else "ClusterRole"
+            needed.add((kind, wanted["verb"], wanted["group"], resource, wanted["name"]))
+
+    assert needed
+    assert needed <= granted(file)
+
+
+def test_what_is_not_allowed_is_told_with_the_account() -> None:
+    def script(exchange: Exchange) -> None:
+        if exchange.method == "GET":
+            exchange.reply(200, {}) if exchange.path.endswith("-binder") else exchange.refuse(404)
+            return
+        wanted = exchange.json["spec"]["resourceAttributes"]
+        exchange.reply(200, {"status": {"allowed": wanted["subresource"] != "binding"}})
+
+    with FakeApi(script) as api:
+        lacking = list(lacking_permissions(api.client(), "ours"))
+
+    assert lacking == [("custom-scheduler-binder", "create pods/binding")]
