@@ -44,11 +44,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def conformance(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The run, with the first disagreements shrunk and kept."""
-    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+    capture = request.config.pluginmanager.get_plugin("capturemanager")
 
     def progress(so_far: Run) -> None:
-        if reporter is not None and so_far.seeds % 100 == 0:
-            reporter.write(f" {so_far.seeds} seeds, {len(so_far.disagreements)} disagreements;", flush=True)
+        if capture is not None and so_far.seeds % 100 == 0:
+            with capture.global_and_fixture_disabled():
+                print(f" {so_far.seeds} seeds, {len(so_far.disagreements)} disagreements", flush=True)
 
     with Oracle(tmp_path_factory.mktemp("oracle")) as oracle:
         result = run(_SEEDS, oracle.record, keep=len(_PROOF), progress=progress)
