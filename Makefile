@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit conformance check format cluster bench-admission clean
+.PHONY: help demo test test-unit conformance check format cluster bench-admission bench-decisions clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -46,6 +46,9 @@ cluster: $(READY) ## start a throwaway control plane and print its KUBECONFIG li
 
 bench-admission: $(READY) ## measure a decision in process, at several sizes of body
 	@$(BIN)/python -m bench.admission
+
+bench-decisions: $(READY) ## measure a scheduling decision in process, on clusters of several sizes
+	@$(BIN)/python -m bench.decisions
 
 clean: ## remove the virtual environment and what the tools cached
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

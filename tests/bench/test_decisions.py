@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from bench.clusters import SHAPES, filled_cache, waiting_pods
+from bench.decisions import BUDGET_US, Bench, Case, cases, main
+from webhook.scheduling.outcome import Placement
+from webhook.scheduling.testing import make_framework
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_decision_of_a_case_finds_a_node(shape: str) -> None:
+    samples = Bench(Case(shape=shape, nodes=100)).run(100)
+
+    assert len(samples) == 100
+    assert min(samples) > 0
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_constraint_of_a_shape_bears_on_the_nodes(shape: str) -> None:
+    cache = filled_cache(shape, nodes=1000, pods_per_node=10)
+
+    decision = make_framework(cache).schedule(next(waiting_pods(shape)))
+
+    assert isinstance(decision, Placement)
+    expected = {"plain": 1000, "node-affinity": 500, "spread": 500, "anti-affinity": 900, "affinity": 500}
+    assert decision.feasible_nodes == expected[shape]
+
+
+def test_every_node_has_its_pods() -> None:
+    cache = filled_cache("plain", nodes=3, pods_per_node=7)
+
+    assert [len(cache.table.pods_on(f"node-{number}")) for number in range(3)] == [7, 7, 7]
+
+
+def test_every_shape_has_a_budget() -> None:
+    assert set(BUDGET_US) == set(SHAPES)
+
+
+def test_the_case_with_a_budget_is_also_measured_with_fewer_and_more_pods() -> None:
+    names = {case.name for case in cases((100, 5000))}
+
+    assert {"spread/100", "spread/5000", "spread/5000x1", "spread/5000x20"} <= names
+    assert "spread/100x1" not in names
+
+
+def test_the_last_lines_are_json_and_one_for_each_figure() -> None:
+    answer = CliRunner().invoke(main, ["--nodes", "100", "--runs", "1", "--decisions", "3"])
+
+    assert answer.exit_code == 0, answer.output
+    figures = [json.loads(line) for line in answer.output.splitlines()[-2 * len(SHAPES) :]]
+    assert {(figure["case"], figure["unit"]) for figure in figures} == {
+        (f"{shape}/100", unit) for shape in SHAPES for unit in ("p50 µs", "p99 µs")
+    }
+    assert all(
+        set(figure) == {"bench", "case", "unit", "ours", "peer", "ratio", "runs"} and figure["ours"] > 0
+        for figure in figures
+    )
