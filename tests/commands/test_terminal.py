@@ -58,3 +58,20 @@ def test_what_would_move_the_cursor_is_replaced(capsys: pytest.CaptureFixture[st
     told = capsys.readouterr()
     assert told.out == "a\ufffd[2Jbc\ufffdd\n"
     assert told.err == "Error: e\ufffdf\n"
+
+
+def test_a_table_is_neither_cut_off_nor_wrapped_and_names_in_camel_case_take_several_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    name = "n" * 300
+
+    Terminal().table(["NODE"], [[name, ("1,000", "bold")]], numbers=["NodeResourcesFit"])
+
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines == [["Node"], ["Resources"], ["NODE", "Fit"], [name, "1,000"]]
+
+
+def test_what_would_move_the_cursor_is_replaced_in_a_table_too(capsys: pytest.CaptureFixture[str]) -> None:
+    Terminal().table(["NODE"], [["a\x1b[2Jb\nc"]])
+
+    assert capsys.readouterr().out.splitlines()[1].strip() == "a\ufffd[2Jb\ufffdc"

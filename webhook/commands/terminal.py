@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias, TypeVar
 
 from rich.console import Console
-from rich.measure import Measurement
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
@@ -52,8 +51,8 @@ class Terminal:
             table.add_column("\n".join(_WORD.findall(name)), justify="right", no_wrap=True, vertical="bottom")
         for row in rows:
             table.add_row(*(Text.assemble(_printable(cell)) for cell in row))
-        unlimited = self._out.options.update(width=_ANY_WIDTH)
-        self._out.print(table, width=Measurement.get(self._out, unlimited, table).maximum, crop=False)
+        # A console of its own: one that has the terminal's width cuts off what doesn't fit.
+        Console(file=sys.stdout, highlight=False, emoji=False, width=_ANY_WIDTH).print(table)
 
     def data(self, text: str) -> None:
         """Print what a machine reads, as it is."""
