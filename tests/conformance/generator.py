@@ -31,6 +31,8 @@ class _Drawing:
         self._seed = seed
         self._rng = Random(seed)
         self._features: set[str] = set()
+        # Host ports of placed pods, by node.
+        self._taken: set[tuple[str, int]] = set()
 
     def scenario(self) -> Scenario:
         rng = self._rng
@@ -57,6 +59,7 @@ class _Drawing:
         self._apply(POD_FEATURES, sketch, most=2)
         self._apply(NEIGHBOUR_FEATURES, sketch, most=1)
         self._apply(PLACED_FEATURES, sketch, most=1)
+        self._without_clashes(sketch)
         return sketch.manifest
 
     def _incoming(self, name: str, nodes: list[str]) -> Json:
@@ -66,6 +69,20 @@ class _Drawing:
         self._apply(NEIGHBOUR_FEATURES, sketch, most=sketch.one((1, 2)))
         self._apply(INCOMING_FEATURES, sketch, most=1)
         return sketch.manifest
+
+    def _without_clashes(self, sketch: Sketch) -> None:
+        """Take the host ports from a pod whose node has one of them in use already.
+
+        No kubelet starts such a pod, and kube-scheduler counts no ports: it takes one for free once either pod is gone.
+        """
+        containers = (*sketch.spec["containers"], *sketch.spec.get("initContainers", ()))
+        numbers = {port["containerPort"] for each in containers for port in each.get("ports", ())}
+        ports = {(sketch.spec["nodeName"], number) for number in numbers}
+        if ports & self._taken:
+            for container in containers:
+                container.pop("ports", None)
+        else:
+            self._taken |= ports
 
     def _apply(self, features: Features, sketch: Sketch, *, most: int) -> None:
         self._features |= features.apply(sketch, most=most)
