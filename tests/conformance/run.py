@@ -26,6 +26,8 @@ class Run:
     ranking: Counter[str] = field(default_factory=Counter)
     disagreements: list[tuple[Record, Disagreement]] = field(default_factory=list)
     recorded: list[Record] = field(default_factory=list)
+    # On the disagreements, for people.
+    remarks: list[str] = field(default_factory=list)
 
     def add(self, record: Record, *, keep: int) -> None:
         """Compare a record with our answers, and count."""
