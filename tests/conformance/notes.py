@@ -35,11 +35,16 @@ class Note:
 
 
 class Notes:
-    """The pods by key, in the order of their first attempts. The extender, the log's reader and the oracle share it."""
+    """The pods by key. The extender, the log's reader and the oracle share it.
+
+    The log alone tells the order of attempts: it is read later than the extender is asked, and the extender isn't asked
+    about a pod that fits nowhere.
+    """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._pods: dict[str, Note] = {}
+        self._attempted: list[str] = []
         self._last_lines: deque[str] = deque(maxlen=20)
         self._ended = False
 
@@ -47,6 +52,7 @@ class Notes:
         """Forget all pods."""
         with self._changed:
             self._pods.clear()
+            self._attempted.clear()
 
     def feasible(self, pod: str, nodes: Collection[str]) -> None:
         """Note what the plugins left over."""
@@ -78,6 +84,7 @@ class Notes:
                 self._last_lines.append(line)
                 if found := _ATTEMPT.search(line):
                     self._of(found[1]).attempts += 1
+                    self._attempted.append(found[1])
                 elif found := _NO_NODES.search(line):
                     self._of(found[1]).feasible = frozenset()
                 self._changed.notify_all()
@@ -109,7 +116,7 @@ class Notes:
         """
 
         def attempted() -> dict[str, Note]:
-            return {pod: note for pod, note in self._pods.items() if pod in pods and note.attempts}
+            return {pod: self._pods[pod] for pod in self._attempted if pod in pods}
 
         def bound() -> bool:
             return all(note.choice for note in attempted().values() if note.feasible)

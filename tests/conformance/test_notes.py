@@ -34,6 +34,15 @@ def test_the_log_tells_scores_and_totals() -> None:
     assert (noted["alpha/p"].attempts, noted["alpha/p"].choice) == (1, "n2")
 
 
+def test_attempts_are_in_the_order_of_the_log_whatever_the_extender_heard_first() -> None:
+    notes = Notes()
+    notes.feasible("alpha/q", [])
+    for line in LOG.splitlines():
+        notes.read(line)
+
+    assert list(notes.until_bound(["alpha/q", "alpha/p"])) == ["alpha/p", "alpha/q"]
+
+
 def test_a_cluster_without_nodes_is_known_from_the_log_alone() -> None:
     assert read(LOG).until_known("alpha/q") == frozenset()
 
