@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from webhook import cli
+from webhook.cli import servers
 from webhook.errors import CustomSchedulerError
 from webhook.settings import BinderSettings, ServeSettings
 
@@ -45,7 +46,7 @@ def test_a_setting_comes_from_the_environment_with_the_command_in_its_name() -> 
 
 @pytest.mark.parametrize(
     ("command", "arguments", "settings"),
-    [(cli.serve, ["--policy", "p.yaml"], ServeSettings), (cli.binder, [], BinderSettings)],
+    [(servers.serve, ["--policy", "p.yaml"], ServeSettings), (servers.binder, [], BinderSettings)],
     ids=["serve", "binder"],
 )
 def test_what_is_not_given_is_what_the_settings_say(

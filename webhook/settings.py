@@ -11,9 +11,19 @@ import msgspec
 
 from webhook.errors import ConfigurationError
 
-__all__ = ["DEFAULT_NAMESPACE", "BinderSettings", "CertMode", "ServeSettings", "own_namespace"]
+__all__ = [
+    "DEFAULT_NAMESPACE",
+    "BinderSettings",
+    "CertMode",
+    "OpsSettings",
+    "ServeSettings",
+    "ServerSettings",
+    "own_namespace",
+]
 
 CertMode = Literal["self-signed", "files"]
+
+TlsVersion = Literal["1.2", "1.3"]
 
 DEFAULT_NAMESPACE = "custom-scheduler"
 # k8s.io/apimachinery pkg/util/validation IsDNS1123Label
@@ -38,17 +48,35 @@ def own_namespace(given: str | None, *, in_cluster: Path = _IN_CLUSTER_NAMESPACE
         return DEFAULT_NAMESPACE
 
 
-class BinderSettings(msgspec.Struct, frozen=True, kw_only=True):
+class OpsSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the ops port is."""
+
+    ops_host: str = "0.0.0.0"  # noqa: S104 (the kubelet probes the pod's address)
+    ops_port: int = 8080
+    """0 takes a free port, and so it does for the TLS port."""
+
+
+class ServerSettings(OpsSettings, frozen=True, kw_only=True):
+    """Settings of a server on a TLS port: its address, its size and how it stops."""
+
+    host: str = "0.0.0.0"  # noqa: S104 (the API server calls the pod's address)
+    port: int = 8443
+    workers: int = 1
+    threads: int = 32
+    """Requests that one worker works on at once. Idle connections and half-sent heads need no thread."""
+    drain_seconds: float = 10.0
+    """How long requests are still answered after SIGTERM, while readiness fails."""
+
+
+class BinderSettings(OpsSettings, frozen=True, kw_only=True):
     """Settings of the scheduler, alone or beside the webhook."""
 
     namespace: str
     kubeconfig: Path | None = None
     scheduler_config: Path | None = None
-    ops_host: str = "0.0.0.0"  # noqa: S104 (the kubelet probes the pod's address)
-    ops_port: int = 8080
 
 
-class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
+class ServeSettings(ServerSettings, frozen=True, kw_only=True):
     """Settings of the admission server.
 
     Build it with `checked`, which holds the rules between the settings.
@@ -56,17 +84,11 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     policy: Path
     namespace: str
-    host: str = "0.0.0.0"  # noqa: S104 (the API server calls the pod's address)
-    port: int = 8443
-    ops_host: str = "0.0.0.0"  # noqa: S104 (the kubelet probes the pod's address)
-    ops_port: int = 8080
-    workers: int = 1
-    threads: int = 32
-    drain_seconds: float = 10.0
     cert_mode: CertMode = "self-signed"
     tls_cert: Path | None = None
     tls_key: Path | None = None
     client_ca: Path | None = None
+    tls_min_version: TlsVersion = "1.3"
     ca_settle_seconds: float = 60.0
     replica: str | None = None
     kubeconfig: Path | None = None

@@ -45,16 +45,7 @@ def run(settings: ServeSettings) -> int:
     def make_service() -> AdmissionService:
         return AdmissionService(policy=policy, certificates=certificates(), companion=binder)
 
-    options = ServingOptions(
-        host=settings.host,
-        port=settings.port,
-        ops_host=settings.ops_host,
-        ops_port=settings.ops_port,
-        workers=settings.workers,
-        threads=settings.threads,
-        drain_seconds=settings.drain_seconds,
-    )
-    return serve(options, make_service, on_worker_exit=forget_worker)
+    return serve(ServingOptions.of(settings), make_service, on_worker_exit=forget_worker)
 
 
 def _binder(settings: ServeSettings) -> Callable[[], BinderService] | None:

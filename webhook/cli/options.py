@@ -1,0 +1,74 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from webhook.settings import OpsSettings
+
+__all__ = [
+    "FILE",
+    "PORT",
+    "cluster_options",
+    "installation_options",
+    "log_options",
+    "ops_options",
+    "output_option",
+    "setting",
+]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+FILE = click.Path(path_type=Path)
+PORT = click.IntRange(1, 65535)
+
+
+def setting(settings: type[msgspec.Struct], flag: str, **details: Any) -> Callable[[_Command], _Command]:
+    """Return an option whose default, which its help shows, is the one that the settings' field of its name has."""
+    name = flag.removeprefix("--").replace("-", "_")
+    default = next(field.default for field in msgspec.structs.fields(settings) if field.name == name)
+    return click.option(flag, default=default, show_default=True, **details)
+
+
+def _options(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    """Put several options on a command, first one first in its help."""
+
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+cluster_options = _options(
+    click.option("--kubeconfig", type=FILE, help="Default: the pod's own, $KUBECONFIG, ~/.kube/config."),
+    click.option(
+        "--namespace",
+        help="Where this program keeps its objects. Default: the pod's own, or custom-scheduler.",
+    ),
+    click.option(
+        "--scheduler-config",
+        type=FILE,
+        help="A SchedulerConfiguration: profiles, plugins and their sources.",
+    ),
+)
+installation_options = _options(
+    click.option("--kubeconfig", type=FILE, help="Default: $KUBECONFIG, the pod's own, ~/.kube/config."),
+    click.option("--namespace", help="Where custom-scheduler is installed. Default: custom-scheduler."),
+)
+ops_options = _options(
+    setting(OpsSettings, "--ops-host", help="Address of the ops port."),
+    setting(OpsSettings, "--ops-port", type=PORT, help="Plain HTTP: /healthz /readyz /metrics."),
+)
+log_options = _options(
+    click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True),
+)
+output_option = click.option(
+    "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
