@@ -8,23 +8,44 @@ from __future__ import annotations
 
 import os
 import ssl
+from dataclasses import dataclass
+from typing import Literal
 
 from certs.errors import InvalidClientAuthority, InvalidPair
 
-__all__ = ["server_context"]
+__all__ = ["TLS_FLOOR", "ClientAuthority", "TlsVersion", "server_context"]
+
+TlsVersion = Literal["1.2", "1.3"]
+
+TLS_FLOOR: TlsVersion = "1.3"
+"""What is spoken at least, where nothing else is asked for: the reasons are in docs/notes/tls-floor.md."""
+
+_VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientAuthority:
+    """The CAs whose client certificates are accepted: PEM, and where that came from, for errors."""
+
+    pem: bytes
+    name: str
 
 
 def server_context(
-    certificate_pem: bytes, key_pem: bytes, *, client_ca_pem: bytes | None = None
+    certificate_pem: bytes,
+    key_pem: bytes,
+    *,
+    client_ca: ClientAuthority | None = None,
+    tls_min_version: TlsVersion = TLS_FLOOR,
 ) -> ssl.SSLContext:
-    """Return a new context that serves this pair with TLS 1.2 or later.
+    """Return a new context that serves this pair with TLS `tls_min_version` or later.
 
-    With `client_ca_pem`, it asks for a client certificate of one of these CAs and ends the handshake without.
+    With `client_ca`, it asks for a client certificate of one of these CAs and ends the handshake without.
     The pair reaches OpenSSL through an anonymous file in memory, as `ssl` takes paths alone: a key never
     touches a disk. Raises InvalidPair or InvalidClientAuthority if OpenSSL refuses what it was given.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.minimum_version = _VERSIONS[tls_min_version]
     descriptor = os.memfd_create("pair")  # closed on exec by default
     try:
         with os.fdopen(descriptor, "wb", closefd=False) as file:
@@ -37,17 +58,17 @@ def server_context(
         ) from None
     finally:
         os.close(descriptor)
-    if client_ca_pem is not None:
-        _demand_client_certificates(context, client_ca_pem)
+    if client_ca is not None:
+        _demand_client_certificates(context, client_ca)
     return context
 
 
-def _demand_client_certificates(context: ssl.SSLContext, client_ca_pem: bytes) -> None:
+def _demand_client_certificates(context: ssl.SSLContext, client_ca: ClientAuthority) -> None:
     try:
-        context.load_verify_locations(cadata=client_ca_pem.decode("ascii"))
+        context.load_verify_locations(cadata=client_ca.pem.decode("ascii"))
     except (ssl.SSLError, ValueError):
         raise InvalidClientAuthority(
-            "the client CA holds no PEM certificate that can be read: "
+            f"{client_ca.name} holds no PEM certificate that can be read: "
             "put the CA there that signs the client certificates"
         ) from None
     context.verify_mode = ssl.CERT_REQUIRED

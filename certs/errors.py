@@ -6,7 +6,7 @@ CertificateError
 ├── OutOfDate               right, but not now
 │   ├── Expired
 │   └── NotYetValid
-├── UnreadableFile          missing, or not ours to read
+├── UnreadableFile          missing, not ours to read, or too large
 ├── NoAuthority             no Secret where the CA should be
 ├── RotationUnderWay        one CA follows another already
 └── SecretConflict          others keep writing the Secret
@@ -55,7 +55,7 @@ class NotYetValid(OutOfDate):
 
 
 class UnreadableFile(CertificateError):
-    """A file that is missing or can't be read."""
+    """A file that is missing, can't be read, or is larger than any certificate."""
 
 
 class NoAuthority(CertificateError):

@@ -9,11 +9,14 @@ from datetime import datetime
 from pathlib import Path
 
 from certs.clock import Clock, utc_now
-from certs.context import server_context
+from certs.context import TLS_FLOOR, ClientAuthority, TlsVersion, server_context
 from certs.errors import CertificateError, UnreadableFile
 from certs.pair import check_in_date, parse_pair
 
-__all__ = ["CertificateFiles", "read_file"]
+__all__ = ["CertificateFiles", "read_client_authority"]
+
+# No Secret or ConfigMap can be larger: k8s.io/api/core/v1 MaxSecretSize.
+_LARGEST = 1024 * 1024
 
 _log = logging.getLogger("custom_scheduler.certs")
 
@@ -24,7 +27,7 @@ class _Content:
 
     certificate_pem: bytes
     key_pem: bytes = field(repr=False)
-    client_ca_pem: bytes | None
+    client_ca: ClientAuthority | None
 
 
 class CertificateFiles:
@@ -40,12 +43,19 @@ class CertificateFiles:
     """Why the files as they are now can't be served, or empty."""
 
     def __init__(
-        self, certificate: Path, key: Path, *, client_ca: Path | None = None, clock: Clock = utc_now
+        self,
+        certificate: Path,
+        key: Path,
+        *,
+        client_ca: Path | None = None,
+        tls_min_version: TlsVersion = TLS_FLOOR,
+        clock: Clock = utc_now,
     ) -> None:
         """Load the pair, and the CA of client certificates if there is one; raises CertificateError."""
         self._certificate = certificate
         self._key = key
         self._client_ca = client_ca
+        self._tls_min_version = tls_min_version
         self._clock = clock
         self._load(self._read())
         self.fault = ""
@@ -75,9 +85,9 @@ class CertificateFiles:
 
     def _read(self) -> _Content:
         return _Content(
-            certificate_pem=read_file(self._certificate),
-            key_pem=read_file(self._key),
-            client_ca_pem=read_file(self._client_ca) if self._client_ca else None,
+            certificate_pem=_read(self._certificate),
+            key_pem=_read(self._key),
+            client_ca=read_client_authority(self._client_ca),
         )
 
     def _load(self, content: _Content) -> None:
@@ -94,17 +104,28 @@ class CertificateFiles:
             next_step=f"renew it, together with its key {self._key}",
         )
         self.context = server_context(
-            content.certificate_pem, content.key_pem, client_ca_pem=content.client_ca_pem
+            content.certificate_pem,
+            content.key_pem,
+            client_ca=content.client_ca,
+            tls_min_version=self._tls_min_version,
         )
         self.expires_at = pair.certificate.not_valid_after_utc
         self._served = content
 
 
-def read_file(path: Path) -> bytes:
-    """Return what is in the file; raises UnreadableFile."""
+def read_client_authority(path: Path | None) -> ClientAuthority | None:
+    """Return the CA of client certificates in this file, or None without a file; raises UnreadableFile."""
+    return None if path is None else ClientAuthority(pem=_read(path), name=f"client CA {path}")
+
+
+def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
     except OSError as error:
         raise UnreadableFile(
             f"{path} can't be read ({error.strerror}): put the PEM file there and let this user read it"
         ) from None
+    if len(content) > _LARGEST:
+        raise UnreadableFile(f"{path} is larger than 1 MiB: put the PEM file there, and nothing else")
+    return content

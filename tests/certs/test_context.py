@@ -11,7 +11,7 @@ import trustme
 
 from certs.authority import Authority, create_authority
 from certs.clock import utc_now
-from certs.context import server_context
+from certs.context import ClientAuthority, server_context
 from certs.errors import InvalidClientAuthority, InvalidPair
 from certs.leaf import Leaf, sign_leaf
 from tests.certs.handshake import shake_hands, strict_client
@@ -25,6 +25,10 @@ def authority() -> Authority:
 @pytest.fixture(scope="module")
 def leaf(authority: Authority) -> Leaf:
     return sign_leaf(authority, ["localhost"], utc_now())
+
+
+def accepted(authority: trustme.CA) -> ClientAuthority:
+    return ClientAuthority(pem=authority.cert_pem.bytes(), name="client CA")
 
 
 def descriptors() -> set[str]:
@@ -46,17 +50,34 @@ def test_tls_1_3_is_spoken_by_default(authority: Authority, leaf: Leaf) -> None:
     assert seen.version == "TLSv1.3"
 
 
-def test_tls_1_2_is_spoken_with_those_who_know_no_better(authority: Authority, leaf: Leaf) -> None:
+@pytest.fixture
+def old_client(authority: Authority) -> ssl.SSLContext:
     client = strict_client(authority.bundle)
     client.maximum_version = ssl.TLSVersion.TLSv1_2
-
-    seen = shake_hands(server_context(leaf.certificate_pem, leaf.key_pem), client, "localhost")
-
-    assert seen.version == "TLSv1.2"
+    return client
 
 
-def test_nothing_older_is_spoken(leaf: Leaf) -> None:
-    assert server_context(leaf.certificate_pem, leaf.key_pem).minimum_version == ssl.TLSVersion.TLSv1_2
+def test_who_knows_tls_1_2_alone_is_refused(leaf: Leaf, old_client: ssl.SSLContext) -> None:
+    with pytest.raises(ssl.SSLError, match="alert protocol version"):
+        shake_hands(server_context(leaf.certificate_pem, leaf.key_pem), old_client, "localhost")
+
+
+def test_a_floor_of_1_2_lets_them_in(leaf: Leaf, old_client: ssl.SSLContext) -> None:
+    server = server_context(leaf.certificate_pem, leaf.key_pem, tls_min_version="1.2")
+
+    assert shake_hands(server, old_client, "localhost").version == "TLSv1.2"
+
+
+def test_a_floor_of_1_2_keeps_nobody_from_1_3(authority: Authority, leaf: Leaf) -> None:
+    server = server_context(leaf.certificate_pem, leaf.key_pem, tls_min_version="1.2")
+
+    assert shake_hands(server, strict_client(authority.bundle), "localhost").version == "TLSv1.3"
+
+
+def test_nothing_older_than_1_2_can_be_asked_for(leaf: Leaf) -> None:
+    server = server_context(leaf.certificate_pem, leaf.key_pem, tls_min_version="1.2")
+
+    assert server.minimum_version == ssl.TLSVersion.TLSv1_2
 
 
 def test_each_context_is_a_new_one(leaf: Leaf) -> None:
@@ -144,9 +165,7 @@ def test_a_client_with_a_certificate_of_the_client_authority_is_served(
     authority: Authority, leaf: Leaf
 ) -> None:
     client_authority = trustme.CA()
-    server = server_context(
-        leaf.certificate_pem, leaf.key_pem, client_ca_pem=client_authority.cert_pem.bytes()
-    )
+    server = server_context(leaf.certificate_pem, leaf.key_pem, client_ca=accepted(client_authority))
     client = strict_client(authority.bundle)
     client_authority.issue_cert("api-server").configure_cert(client)
 
@@ -156,7 +175,7 @@ def test_a_client_with_a_certificate_of_the_client_authority_is_served(
 def test_a_client_with_a_certificate_of_another_authority_is_not_served(
     authority: Authority, leaf: Leaf
 ) -> None:
-    server = server_context(leaf.certificate_pem, leaf.key_pem, client_ca_pem=trustme.CA().cert_pem.bytes())
+    server = server_context(leaf.certificate_pem, leaf.key_pem, client_ca=accepted(trustme.CA()))
     client = strict_client(authority.bundle)
     trustme.CA().issue_cert("api-server").configure_cert(client)
 
@@ -167,7 +186,7 @@ def test_a_client_with_a_certificate_of_another_authority_is_not_served(
 def test_a_client_without_a_certificate_is_not_served_where_one_is_demanded(
     authority: Authority, leaf: Leaf
 ) -> None:
-    server = server_context(leaf.certificate_pem, leaf.key_pem, client_ca_pem=trustme.CA().cert_pem.bytes())
+    server = server_context(leaf.certificate_pem, leaf.key_pem, client_ca=accepted(trustme.CA()))
 
     with pytest.raises(ssl.SSLError, match="certificate required"):
         shake_hands(server, strict_client(authority.bundle), "localhost")
@@ -175,5 +194,9 @@ def test_a_client_without_a_certificate_is_not_served_where_one_is_demanded(
 
 @pytest.mark.parametrize("garbage", [b"", b"garbage", "exämple".encode()])
 def test_garbage_in_place_of_the_client_authority_is_refused(leaf: Leaf, garbage: bytes) -> None:
-    with pytest.raises(InvalidClientAuthority, match="no PEM certificate"):
-        server_context(leaf.certificate_pem, leaf.key_pem, client_ca_pem=garbage)
+    with pytest.raises(InvalidClientAuthority, match=r"^client CA /tls/ca\.crt holds no PEM certificate"):
+        server_context(
+            leaf.certificate_pem,
+            leaf.key_pem,
+            client_ca=ClientAuthority(pem=garbage, name="client CA /tls/ca.crt"),
+        )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -284,5 +285,38 @@ def test_garbage_in_place_of_the_client_authority_is_refused_at_start(
     client_ca.write_bytes(b"garbage")
     folder.put_leaf(leaf_of(authority))
 
-    with pytest.raises(InvalidClientAuthority):
+    with pytest.raises(InvalidClientAuthority, match=f"^client CA {client_ca} holds no PEM certificate"):
         CertificateFiles(folder.certificate, folder.key, client_ca=client_ca)
+
+
+def test_a_file_larger_than_any_secret_is_refused(folder: Folder, authority: Authority) -> None:
+    leaf = leaf_of(authority)
+    folder.put(leaf.certificate_pem + b"\n" * 1024 * 1024, leaf.key_pem)
+
+    with pytest.raises(UnreadableFile, match=f"^{folder.certificate} is larger than 1 MiB: "):
+        CertificateFiles(folder.certificate, folder.key)
+
+
+def test_a_file_that_grew_without_end_leaves_the_previous_pair_served(
+    folder: Folder, authority: Authority
+) -> None:
+    old = leaf_of(authority)
+    folder.put_leaf(old)
+    files = CertificateFiles(folder.certificate, folder.key)
+    folder.key.unlink()
+    folder.key.symlink_to("/dev/zero")
+
+    assert not files.poll()
+
+    assert served(files, authority) == old.certificate_pem
+    assert "is larger than 1 MiB" in files.fault
+
+
+def test_the_floor_of_tls_versions_holds_after_a_reload(folder: Folder, authority: Authority) -> None:
+    folder.put_leaf(leaf_of(authority))
+    files = CertificateFiles(folder.certificate, folder.key, tls_min_version="1.2")
+    folder.put_leaf(leaf_of(authority))
+
+    assert files.poll()
+
+    assert files.context.minimum_version == ssl.TLSVersion.TLSv1_2

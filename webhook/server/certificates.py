@@ -13,9 +13,9 @@ from pathlib import Path
 
 from certs.authority import Authority
 from certs.clock import Clock, utc_now
-from certs.context import server_context
+from certs.context import TLS_FLOOR, ClientAuthority, TlsVersion, server_context
 from certs.errors import CertificateError
-from certs.files import CertificateFiles, read_file
+from certs.files import CertificateFiles, read_client_authority
 from certs.leaf import Leaf, sign_leaf
 from webhook.errors import ClusterError, ConfigurationError
 from webhook.kube.backoff import Backoff
@@ -45,12 +45,15 @@ class FileCertificates:
         key: Path,
         *,
         client_ca: Path | None = None,
+        tls_min_version: TlsVersion = TLS_FLOOR,
         clock: Clock = utc_now,
         poll_seconds: float = FILE_POLL_SECONDS,
     ) -> None:
         """Load the pair; raises ConfigurationError if it can't be served."""
         try:
-            self._files = CertificateFiles(certificate, key, client_ca=client_ca, clock=clock)
+            self._files = CertificateFiles(
+                certificate, key, client_ca=client_ca, tls_min_version=tls_min_version, clock=clock
+            )
         except CertificateError as error:
             raise ConfigurationError(str(error)) from error
         self._clock = clock
@@ -86,7 +89,7 @@ class FileCertificates:
 class _Served:
     leaf: Leaf
     authority: Authority
-    client_ca_pem: bytes | None
+    client_ca: ClientAuthority | None
     context: ssl.SSLContext
 
     @property
@@ -111,6 +114,7 @@ class SelfSignedCertificates:
         watch: Callable[[Callable[[], None]], AbstractContextManager[object]],
         close: Callable[[], None],
         client_ca: Path | None = None,
+        tls_min_version: TlsVersion = TLS_FLOOR,
         clock: Clock = utc_now,
         quiet_seconds: float = QUIET_SECONDS,
     ) -> None:
@@ -120,6 +124,7 @@ class SelfSignedCertificates:
         self._watch = watch
         self._close = close
         self._client_ca = client_ca
+        self._tls_min_version = tls_min_version
         self._clock = clock
         self._quiet_seconds = quiet_seconds
         self._backoff = Backoff()
@@ -128,7 +133,7 @@ class SelfSignedCertificates:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="certificates", daemon=True)
         try:
-            self._served = self._sign(custodian.authority, self._read_client_ca())
+            self._served = self._sign(custodian.authority, read_client_authority(client_ca))
         except CertificateError as error:
             raise ConfigurationError(str(error)) from error
 
@@ -182,20 +187,25 @@ class SelfSignedCertificates:
     def _renew(self) -> None:
         served = self._served
         authority = self._custodian.authority
-        client_ca_pem = self._read_client_ca()
+        client_ca = read_client_authority(self._client_ca)
         # A host that is gone is dropped at the next renewal: a configuration that is deleted and applied again
         # must not find a certificate without its host.
         if (
             served.leaf.is_due(self._clock())
             or served.authority.certificate != authority.certificate
             or not self._custodian.hosts <= served.leaf.hosts
-            or client_ca_pem != served.client_ca_pem
+            or client_ca != served.client_ca
         ):
-            self._served = self._sign(authority, client_ca_pem)
+            self._served = self._sign(authority, client_ca)
 
-    def _sign(self, authority: Authority, client_ca_pem: bytes | None) -> _Served:
+    def _sign(self, authority: Authority, client_ca: ClientAuthority | None) -> _Served:
         leaf = sign_leaf(authority, self._service_hosts | self._custodian.hosts, self._clock())
-        context = server_context(leaf.certificate_pem, leaf.key_pem, client_ca_pem=client_ca_pem)
+        context = server_context(
+            leaf.certificate_pem,
+            leaf.key_pem,
+            client_ca=client_ca,
+            tls_min_version=self._tls_min_version,
+        )
         log.info(
             "certificate signed",
             extra={
@@ -204,10 +214,7 @@ class SelfSignedCertificates:
                 "hosts": sorted(leaf.hosts),
             },
         )
-        return _Served(leaf=leaf, authority=authority, client_ca_pem=client_ca_pem, context=context)
-
-    def _read_client_ca(self) -> bytes | None:
-        return read_file(self._client_ca) if self._client_ca else None
+        return _Served(leaf=leaf, authority=authority, client_ca=client_ca, context=context)
 
     def _tell(self) -> None:
         EXPIRY.labels("ca").set(self._served.authority.certificate.not_valid_after_utc.timestamp())
