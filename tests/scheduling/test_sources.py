@@ -59,7 +59,9 @@ def write(tmp_path: Path) -> Write:
 def test_the_built_in_plugins_are_there() -> None:
     registry = load_plugins()
 
-    assert {ref.name for ref in DEFAULT_PLUGINS} | {"NodeLabel"} == {each.name for each in registry}
+    assert {ref.name for ref in DEFAULT_PLUGINS} | {"NodeLabel", "MemoryUsage"} == {
+        each.name for each in registry
+    }
 
 
 def test_a_module_registers_its_plugins(write: Write) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar
@@ -17,12 +17,13 @@ from webhook.binder.reporter import Reporter
 from webhook.binder.takeover import Listing, Takeover
 from webhook.kube.informer import Change
 from webhook.kube.meta import HasMetadata
+from webhook.observe import node_metrics
 from webhook.observe import scheduling_metrics as metrics
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.events import Action, ClusterEvent, Resource
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.messages import fit_error_message
-from webhook.scheduling.objects import Node, Pod
+from webhook.scheduling.objects import Node, NodeMetrics, Pod
 from webhook.scheduling.outcome import FitError, Placement, PluginFailure
 from webhook.scheduling.status import Status
 
@@ -94,6 +95,10 @@ class SchedulingLoop:
     def other_changed(self, apply: Apply[T], change: Change[T]) -> None:
         """A watch told of an object of another kind, whose change `apply` takes over."""
         self._inbox.put(partial(apply, change, self._cache, self._queue))
+
+    def measured(self, measurements: Sequence[NodeMetrics]) -> None:
+        """Take in what metrics.k8s.io told of the nodes."""
+        self._inbox.put(partial(self._take_measurements, measurements))
 
     def listed(self, listing: Listing) -> None:
         """Take in that all changes found by a list have been told."""
@@ -247,6 +252,10 @@ class SchedulingLoop:
             for binding in self._in_flight.values():
                 if binding.node_uid == change.old.metadata.uid:
                     binding.cancelled = True
+
+    def _take_measurements(self, measurements: Sequence[NodeMetrics]) -> None:
+        self._cache.memory.measure(measurements)
+        node_metrics.AGE.set(self._cache.memory.age())
 
     def _take_result(self, result: BindResult) -> None:
         binding, queued = result.binding, result.binding.queued

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from webhook.binder.binding import BindPool
 from webhook.binder.condition import ConditionWriter
 from webhook.binder.loop import SchedulingLoop
+from webhook.binder.node_metrics import NodeMetricsReader
 from webhook.binder.reporter import Reporter
 from webhook.binder.takeover import Takeover
 from webhook.binder.watches import Watches
@@ -52,6 +53,11 @@ class BinderService:
             timing=timing,
         )
         self._watches = Watches(client, lambda: self._loop)
+        self._node_metrics = NodeMetricsReader(
+            client,
+            lambda measurements: self._loop.measured(measurements),
+            wanted=lambda: cache.memory.in_use,
+        )
         self._recorder = EventRecorder(client, instance=identity)
         self._conditions = ConditionWriter(client)
         self._bindings = BindPool(
@@ -70,6 +76,7 @@ class BinderService:
             for name, target in (
                 ("scheduling", self._schedule),
                 ("election", self._elector.run),
+                ("node metrics", self._node_metrics.run),
             )
         }
 
@@ -89,6 +96,7 @@ class BinderService:
         self._elector.stop()
         self._threads["election"].join()
         self._watches.stop()
+        self._node_metrics.stop()
         self._loop.stop()
         for thread in self._threads.values():
             thread.join()

@@ -9,6 +9,7 @@ import uuid
 from pathlib import Path
 
 from webhook.binder.service import BinderService
+from webhook.kube.clock import boot_time
 from webhook.kube.config import connect
 from webhook.observe.scheduling_metrics import observe_plugin
 from webhook.scheduling.cache import Cache
@@ -40,7 +41,7 @@ class Scheduler:
 
     def build(self) -> BinderService:
         """Return the service with connections and a cache of its own; call it after any fork."""
-        cache = Cache()
+        cache = Cache(clock=boot_time)
         rng = random.Random()  # noqa: S311 (breaks ties between equal nodes)
         timing = Timing(time.perf_counter, observe_plugin)
         return BinderService(

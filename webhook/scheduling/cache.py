@@ -6,6 +6,10 @@ that are being deleted do until they are gone. Source: pkg/scheduler/backend/cac
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
+from webhook.scheduling.memory_forecast import MemoryForecast
 from webhook.scheduling.namespaces import Namespaces
 from webhook.scheduling.objects import Node, Pod
 from webhook.scheduling.storage import Storage
@@ -18,8 +22,9 @@ __all__ = ["Cache"]
 class Cache:
     """Nodes and placed pods, as the columns of `table`, and what plugins ask for beside them."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.table = NodeTable()
+        self.memory = MemoryForecast(self.table.row_of, clock)
         self.workloads = Workloads()
         self.namespaces = Namespaces()
         self.storage = Storage()
@@ -33,11 +38,17 @@ class Cache:
 
     def set_node(self, node: Node) -> None:
         """Add or update a node. Pods that were on it while it was unknown count again."""
+        is_new = self.table.row_of(node.name) is None
         self.table.put(node)
+        if is_new:
+            self.memory.append_row(node.name)
 
     def remove_node(self, name: str) -> None:
         """Drop a node; the pods on it are remembered until they are removed themselves."""
+        row = self.table.row_of(name)
         self.table.remove(name)
+        if row is not None:
+            self.memory.swap_remove(row, name)
 
     def node_uid(self, name: str) -> str | None:
         """The uid of the node that has this name now, or None without such a node."""
@@ -90,11 +101,15 @@ class Cache:
         return None if placed is None else placed.node_name
 
     def _move(self, pod: Pod, node_name: str) -> None:
-        self._release(pod.metadata.uid)
-        placed = self._placed[pod.metadata.uid] = PlacedPod.of(pod, node_name)
-        self.table.place(placed)
+        before = self._placed.get(pod.metadata.uid)
+        if before is not None:
+            self.table.release(before)
+        now = self._placed[pod.metadata.uid] = PlacedPod.of(pod, node_name)
+        self.table.place(now)
+        self.memory.moved(before, now)
 
     def _release(self, uid: str) -> None:
         placed = self._placed.pop(uid, None)
         if placed is not None:
             self.table.release(placed)
+            self.memory.moved(placed, None)

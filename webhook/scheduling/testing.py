@@ -7,7 +7,8 @@ assert run_score(MyPlugin(), make_pod(cpu="500m"), cache) == {"big": 100, "small
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,14 +18,23 @@ from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig,
 from webhook.scheduling.containment import checked_bits, checked_scores
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.nodes import Nodes
-from webhook.scheduling.objects import Node, Pod, Quantity
+from webhook.scheduling.objects import Node, NodeMetrics, Pod, Quantity
 from webhook.scheduling.per_node import as_filter, as_score
 from webhook.scheduling.plugin import Handle, NormalizePlugin, PreFilterPlugin, PreScorePlugin
 from webhook.scheduling.profile import build_framework
 from webhook.scheduling.sources import load_plugins
 from webhook.scheduling.status import Code, Status
 
-__all__ = ["make_cache", "make_framework", "make_handle", "make_node", "make_pod", "run_filter", "run_score"]
+__all__ = [
+    "make_cache",
+    "make_framework",
+    "make_handle",
+    "make_node",
+    "make_node_metrics",
+    "make_pod",
+    "run_filter",
+    "run_score",
+]
 
 
 def make_node(
@@ -87,9 +97,22 @@ def make_pod(
     return msgspec.convert(manifest, Pod)
 
 
-def make_cache(*nodes: Node, pods: Iterable[Pod] = ()) -> Cache:
+def make_node_metrics(
+    node: str, *, memory: Quantity, timestamp: str = "2026-01-01T00:00:00Z", window: str = "20s"
+) -> NodeMetrics:
+    """Return what metrics.k8s.io tells of a node, for `cache.memory.measure`. Another `timestamp` is another measurement."""
+    manifest = {
+        "metadata": {"name": node},
+        "timestamp": timestamp,
+        "window": window,
+        "usage": {"cpu": "1", "memory": memory},
+    }
+    return msgspec.convert(manifest, NodeMetrics)
+
+
+def make_cache(*nodes: Node, pods: Iterable[Pod] = (), clock: Callable[[], float] = time.monotonic) -> Cache:
     """Return a cluster of these nodes, with the pods that name their node placed."""
-    cache = Cache()
+    cache = Cache(clock)
     for node in nodes:
         cache.set_node(node)
     for pod in pods:

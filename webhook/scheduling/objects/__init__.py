@@ -23,6 +23,7 @@ from webhook.scheduling.objects.containers import (
     ContainerStatus,
     ResourceRequirements,
 )
+from webhook.scheduling.objects.metrics import NodeMetrics
 from webhook.scheduling.objects.namespaces import Namespace
 from webhook.scheduling.objects.nodes import ContainerImage, Node, NodeCondition, NodeSpec, NodeStatus, Taint
 from webhook.scheduling.objects.pods import Pod, PodCondition, PodSpec, PodStatus, SchedulingGate, Toleration
@@ -58,6 +59,7 @@ __all__ = [
     "Node",
     "NodeAffinity",
     "NodeCondition",
+    "NodeMetrics",
     "NodeSelector",
     "NodeSelectorRequirement",
     "NodeSelectorTerm",

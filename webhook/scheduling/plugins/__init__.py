@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from webhook.scheduling.plugins.image_locality import ImageLocality
 from webhook.scheduling.plugins.inter_pod_affinity import InterPodAffinity
+from webhook.scheduling.plugins.memory_usage import MemoryUsage
 from webhook.scheduling.plugins.node_affinity import NodeAffinity
 from webhook.scheduling.plugins.node_declared_features import NodeDeclaredFeatures
 from webhook.scheduling.plugins.node_label import NodeLabel
@@ -41,6 +42,7 @@ _CLASSES = (
     ImageLocality,
     NodeDeclaredFeatures,
     NodeLabel,
+    MemoryUsage,
 )
 
 
