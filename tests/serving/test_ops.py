@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
+from prometheus_client import REGISTRY, generate_latest
 
 from webhook.serving import ops
 from webhook.serving.ops import OpsServer
@@ -72,6 +73,14 @@ def test_metrics_are_served_as_prometheus_text() -> None:
 
     assert (status, body) == (200, b"up 1\n")
     assert headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+
+
+def test_the_metrics_say_what_readiness_says_also_where_only_they_are_asked_for() -> None:
+    reasons = ["no policy"]
+    with ops_server(not_ready=lambda: reasons, metrics=lambda: generate_latest(REGISTRY)) as port:
+        assert b'custom_scheduler_ready{component="webhook"} 0.0' in ask(port, "/metrics")[1]
+        reasons.clear()
+        assert b'custom_scheduler_ready{component="webhook"} 1.0' in ask(port, "/metrics")[1]
 
 
 def test_a_query_does_not_matter() -> None:

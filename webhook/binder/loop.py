@@ -281,7 +281,8 @@ class SchedulingLoop:
         now = self._clock()
         if now >= self._sizes_due:
             self._sizes_due = now + SIZES_SECONDS
-            self._reporter.sizes(self._queue, len(self._cache.table))
+            # Who doesn't lead follows the same pods, but they don't wait for it.
+            self._reporter.sizes(self._queue if self._is_leader() else None, len(self._cache.table))
 
     def _pause(self) -> None:
         self._paused = True

@@ -91,6 +91,14 @@ class SchedulingQueue:
         """Return how many pods wait there."""
         return self._counts[place]
 
+    def waiting_for(self) -> Counter[tuple[str, str]]:
+        """Count the unschedulable and the gated by plugin that rejected them and profile: once for each such plugin."""
+        found: Counter[tuple[str, str]] = Counter()
+        for (profile, rejected_by), group in self._waiting.items():
+            for plugin in rejected_by:
+                found[plugin, profile] += len(group)
+        return found
+
     def add(self, pod: Pod) -> None:
         """Take in a pod that has no node yet."""
         queued = QueuedPod(pod, self._clock())

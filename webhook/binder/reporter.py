@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 
 from webhook.binder.binding import Binding
@@ -17,6 +18,14 @@ __all__ = ["Reporter"]
 
 log = logging.getLogger("custom_scheduler.binder")
 
+# The label `queue` of scheduler_pending_pods.
+_PENDING = {
+    "active": [Place.ACTIVE],
+    "backoff": [Place.BACKOFF, Place.ERROR_BACKOFF],
+    "unschedulable": [Place.UNSCHEDULABLE],
+    "gated": [Place.GATED],
+}
+
 
 class Reporter:
     """Words and names are kube-scheduler's, in events, conditions and metrics."""
@@ -27,6 +36,7 @@ class Reporter:
         self._recorder = recorder
         self._conditions = conditions
         self._clock = clock
+        self._waited_for: set[tuple[str, str]] = set()
 
     def bound(self, binding: Binding) -> None:
         """Tell that the pod has its node."""
@@ -68,16 +78,17 @@ class Reporter:
         log.info("Pod %s was not bound to %s: %s", binding.pod.key, binding.node_name, message)
         self._conditions.drop(binding.pod.metadata.uid)
 
-    def sizes(self, queue: SchedulingQueue, nodes: int) -> None:
-        """Set the gauges of what waits."""
-        pending = {
-            "active": queue.count(Place.ACTIVE),
-            "backoff": queue.count(Place.BACKOFF) + queue.count(Place.ERROR_BACKOFF),
-            "unschedulable": queue.count(Place.UNSCHEDULABLE),
-            "gated": queue.count(Place.GATED),
-        }
-        for name, count in pending.items():
-            metrics.PENDING_PODS.labels(name).set(count)
+    def sizes(self, queue: SchedulingQueue | None, nodes: int) -> None:
+        """Set the gauges of what waits; nothing does without a queue."""
+        for label, places in _PENDING.items():
+            count = sum(map(queue.count, places)) if queue else 0
+            metrics.PENDING_PODS.labels(label).set(count)
+        waiting = queue.waiting_for() if queue else Counter[tuple[str, str]]()
+        for key in self._waited_for - waiting.keys():
+            metrics.UNSCHEDULABLE_PODS.labels(*key).set(0)
+        for key, count in waiting.items():
+            metrics.UNSCHEDULABLE_PODS.labels(*key).set(count)
+        self._waited_for = set(waiting)
         metrics.CACHE_SIZE.labels("nodes").set(nodes)
 
     def _tell(self, pod: Pod, outcome: NotScheduled) -> None:

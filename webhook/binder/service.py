@@ -16,6 +16,7 @@ from webhook.binder.watches import Watches
 from webhook.kube.elector import Elector, LeaseTiming
 from webhook.kube.events import EventRecorder
 from webhook.kube.transport import KubeClient
+from webhook.observe.scheduling_metrics import LEADER
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.framework import Framework
 
@@ -48,8 +49,8 @@ class BinderService:
             namespace=namespace,
             name=LEASE,
             identity=identity,
-            on_started=lambda old_leader_may_act: self._loop.lead(old_leader_may_act),
-            on_stopped=lambda: self._loop.follow(),
+            on_started=self._lead,
+            on_stopped=self._follow,
             timing=timing,
         )
         self._watches = Watches(client, lambda: self._loop)
@@ -82,6 +83,7 @@ class BinderService:
 
     def start(self) -> None:
         """Begin, without waiting for anything from outside."""
+        LEADER.labels(LEASE).set(0)
         self._recorder.start()
         self._conditions.start()
         self._bindings.start()
@@ -116,6 +118,14 @@ class BinderService:
     def is_leader(self) -> bool:
         """Tell whether this replica is the one that schedules."""
         return self._elector.is_leader()
+
+    def _lead(self, old_leader_may_act: bool) -> None:  # noqa: FBT001 (the elector's one word)
+        LEADER.labels(LEASE).set(1)
+        self._loop.lead(old_leader_may_act)
+
+    def _follow(self) -> None:
+        LEADER.labels(LEASE).set(0)
+        self._loop.follow()
 
     def _schedule(self) -> None:
         try:

@@ -29,7 +29,7 @@ def run(settings: BinderSettings) -> int:
     # Blocked before any thread starts, so that every thread inherits it and the signal waits for us.
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
     service = scheduler.build()
-    ops = OpsServer(listener, not_ready=service.not_ready, metrics=exposition)
+    ops = OpsServer(listener, not_ready=service.not_ready, metrics=exposition, component="binder")
     service.start()
     ops.start()
     log.info("scheduling for %s, operations on http://%s", ", ".join(scheduler.names), address_of(listener))

@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from webhook.observe.run_folder import remove_leftovers, run_folder
 
 __all__ = ["exposition", "forget_worker", "shared_between_workers"]
 
 # Read by prometheus_client when it is first imported: from then on metrics live in files that workers share.
 _SHARED = "PROMETHEUS_MULTIPROC_DIR"
+_PREFIX = "custom-scheduler-metrics-"
 
 
 @contextmanager
 def shared_between_workers(workers: int) -> Iterator[None]:
     """Keep metrics in a temporary folder while several workers count; enter before a metric is imported.
 
-    One worker keeps them in memory, which is cheaper and shows process metrics as well.
+    One worker keeps them in memory, which is cheaper and shows process metrics as well. What programs that were
+    killed have left is removed first: in a pod, the temporary folder outlives its container.
     """
+    remove_leftovers(_PREFIX)
     if workers == 1:
         yield
         return
-    folder = tempfile.mkdtemp(prefix="custom-scheduler-metrics-")
-    os.environ[_SHARED] = folder
-    owner = os.getpid()
-    try:
+    with run_folder(_PREFIX) as folder:
+        os.environ[_SHARED] = str(folder)
         yield
-    finally:
-        if os.getpid() == owner:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def exposition() -> bytes:
     """Return all metrics in Prometheus' text format, summed over the workers where there are several."""
-    from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
+    from prometheus_client import REGISTRY, CollectorRegistry, disable_created_metrics, generate_latest
     from prometheus_client.multiprocess import MultiProcessCollector
 
+    # A second series beside each counter and histogram, which kube-scheduler doesn't have and no dashboard asks for.
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it untyped
     if _SHARED not in os.environ:
         return generate_latest(REGISTRY)
     registry = CollectorRegistry()

@@ -1,6 +1,7 @@
 """Counts and times of scheduling under kube-scheduler's names, labels and buckets, so that its dashboards work.
 
-Source: pkg/scheduler/metrics/metrics.go.
+Source: pkg/scheduler/metrics/metrics.go. A replica that doesn't lead has nothing pending: sums over replicas count
+each pod once.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ __all__ = [
     "ATTEMPTS",
     "ATTEMPT_DURATION",
     "CACHE_SIZE",
+    "LEADER",
     "PENDING_PODS",
     "PLUGIN_DURATION",
     "SCHEDULED_AFTER_FLUSH",
     "SCHEDULING_ATTEMPTS",
     "SLI_DURATION",
+    "UNSCHEDULABLE_PODS",
     "attempts_label",
     "observe_plugin",
 ]
@@ -70,10 +73,24 @@ SCHEDULED_AFTER_FLUSH = Counter(
     "scheduler_pod_scheduled_after_flush",
     "Number of pods scheduled after they had waited so long that they were tried without any event.",
 )
+UNSCHEDULABLE_PODS = Gauge(
+    "scheduler_unschedulable_pods",
+    "The number of unschedulable and gated pods by plugin; a pod counts for each plugin that rejected it.",
+    ["plugin", "profile"],
+    multiprocess_mode="livesum",
+)
 CACHE_SIZE = Gauge(
     "scheduler_cache_size",
     "Number of nodes, pods, and assumed (bound) pods in the scheduler cache.",
     ["type"],
+    multiprocess_mode="livesum",
+)
+# k8s.io/component-base/metrics/prometheus/clientgo/leaderelection
+LEADER = Gauge(
+    "leader_election_master_status",
+    "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. "
+    "'name' is the string used to identify the lease.",
+    ["name"],
     multiprocess_mode="livesum",
 )
 

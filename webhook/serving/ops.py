@@ -10,6 +10,8 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import NamedTuple
 
+from webhook.observe.readiness_metrics import READY
+
 __all__ = ["OpsServer"]
 
 log = logging.getLogger("custom_scheduler.serving")
@@ -35,8 +37,8 @@ class OpsServer:
     """Answers on one thread, whatever the number of clients.
 
     `not_ready` returns why this process should get no traffic, a line each, and `metrics` the metrics in
-    Prometheus' text format. Both run on that thread and must not block. Several processes may share `listener`,
-    each with a server of its own: whichever is free answers.
+    Prometheus' text format, among them whether `component` is ready. Both run on that thread and must not block.
+    Several processes may share `listener`, each with a server of its own: whichever is free answers.
     """
 
     def __init__(
@@ -45,10 +47,12 @@ class OpsServer:
         *,
         not_ready: Callable[[], list[str]],
         metrics: Callable[[], bytes],
+        component: str = "webhook",
     ) -> None:
         self._listener = listener
         self._not_ready = not_ready
         self._metrics = metrics
+        self._ready = READY.labels(component)
         self._pages = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics_page}
         self._clients: dict[_Client, None] = {}  # in the order of their coming
         self._loop = asyncio.new_event_loop()
@@ -82,13 +86,19 @@ class OpsServer:
         return _Page(HTTPStatus.OK, b"ok\n")
 
     def _readyz(self) -> _Page:
-        reasons = self._not_ready()
+        reasons = self._reasons()
         if not reasons:
             return _Page(HTTPStatus.OK, b"ok\n")
         return _Page(HTTPStatus.SERVICE_UNAVAILABLE, "".join(f"{reason}\n" for reason in reasons).encode())
 
     def _metrics_page(self) -> _Page:
+        self._reasons()
         return _Page(HTTPStatus.OK, self._metrics(), _METRICS)
+
+    def _reasons(self) -> list[str]:
+        reasons = self._not_ready()
+        self._ready.set(not reasons)
+        return reasons
 
     def _answer(self, request_line: str) -> bytes:
         """Return the whole answer to a request; a fault of ours is logged and is a 500."""

@@ -1,0 +1,15 @@
+"""What /readyz says, for an alert that must not depend on who else asks."""
+
+from __future__ import annotations
+
+from prometheus_client import Gauge
+
+__all__ = ["READY"]
+
+READY = Gauge(
+    "custom_scheduler_ready",
+    "What /readyz says: 1 is ready, 0 is not. Component is webhook or binder.",
+    ["component"],
+    # Of several workers, whichever answers says it, as on /readyz.
+    multiprocess_mode="mostrecent",
+)
