@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import ssl
 import subprocess
@@ -18,6 +19,7 @@ import trustme
 import urllib3
 
 from devcluster.ports import free_port
+from tests.waiting import eventually
 
 POLICY = Path(__file__).parents[2] / "manifests/base/policy.yaml"
 
@@ -58,9 +60,11 @@ def refusal(home: Path, *options: str) -> str:
 
 
 @contextmanager
-def serving(home: Path, port: int, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+def serving(
+    home: Path, port: int, *options: str, environ: dict[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(
-        command("--port", str(port), *options), stderr=subprocess.DEVNULL, env=environment(home)
+        command("--port", str(port), *options), stderr=subprocess.DEVNULL, env=environ or environment(home)
     )
     try:
         deadline = time.monotonic() + 30
@@ -190,6 +194,30 @@ def test_files_mode_serves_while_the_api_server_cannot_be_reached(
 
     assert answer.status == 400
     assert still_running
+
+
+def test_the_metrics_of_a_server_that_was_killed_are_gone_when_the_next_has_started(
+    pair: list[str], tmp_path: Path
+) -> None:
+    def folders() -> list[Path]:
+        return list(tmp_path.glob("custom-scheduler-metrics-*"))
+
+    options = ["--offline", "--policy", str(POLICY), "--drain-seconds", "0", *pair, "--workers"]
+    environ = environment(tmp_path) | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        command("--port", str(free_port()), *options, "2"),
+        stderr=subprocess.DEVNULL,
+        env=environ,
+        start_new_session=True,
+    ) as process:
+        (left,) = eventually(folders, "the folder of metrics")
+        os.killpg(process.pid, signal.SIGKILL)
+
+    for workers in "21":
+        with serving(tmp_path, free_port(), *options, workers, environ=environ):
+            assert left not in folders()
+
+    assert folders() == []
 
 
 # Port 9 is discard: nothing listens there, so a connection is refused at once.
