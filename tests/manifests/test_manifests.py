@@ -27,6 +27,7 @@ VARIANTS = [
     "overlays/devcluster",
     "overlays/cluster-wide",
     "overlays/fail",
+    "overlays/cert-manager",
 ]
 CLUSTER_WIDE = ["overlays/cluster-wide", "overlays/fail"]
 OWN_NAMESPACE = {"overlays/other-namespace": "placement"}
