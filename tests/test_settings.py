@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from certs.context import TLS_FLOOR
 from webhook.errors import ConfigurationError
 from webhook.settings import ServeSettings, own_namespace
 
@@ -68,3 +69,7 @@ def test_the_namespace_given_wins_over_the_pods_own(tmp_path: Path) -> None:
 def test_what_is_no_namespaces_name_is_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match="--namespace"):
         own_namespace(name)
+
+
+def test_the_floor_of_tls_versions_is_the_one_of_the_library() -> None:
+    assert checked().tls_min_version == TLS_FLOOR

@@ -18,6 +18,7 @@ __all__ = [
     "OpsSettings",
     "ServeSettings",
     "ServerSettings",
+    "TlsVersion",
     "own_namespace",
 ]
 

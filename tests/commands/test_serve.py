@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -194,6 +194,29 @@ def test_files_mode_serves_while_the_api_server_cannot_be_reached(
 
     assert answer.status == 400
     assert still_running
+
+
+@pytest.mark.parametrize(
+    ("options", "is_served"),
+    [([], False), (["--tls-min-version", "1.3"], False), (["--tls-min-version", "1.2"], True)],
+)
+def test_a_client_of_tls_1_2_is_served_where_that_is_asked_for_alone(
+    ca: trustme.CA, pair: list[str], tmp_path: Path, options: list[str], is_served: bool
+) -> None:
+    port = free_port()
+    client = ssl.create_default_context()
+    ca.configure_trust(client)
+    client.maximum_version = ssl.TLSVersion.TLSv1_2
+    expected = nullcontext() if is_served else pytest.raises(ssl.SSLError, match="alert protocol version")
+
+    offline = ["--offline", "--policy", str(POLICY), "--drain-seconds", "0"]
+    with (
+        serving(tmp_path, port, *offline, *pair, *options),
+        expected,
+        socket.create_connection(("127.0.0.1", port), timeout=10) as raw,
+        client.wrap_socket(raw, server_hostname="localhost") as connection,
+    ):
+        assert connection.version() == "TLSv1.2"
 
 
 def test_the_metrics_of_a_server_that_was_killed_are_gone_when_the_next_has_started(

@@ -4,6 +4,7 @@ import logging
 import ssl
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from prometheus_client import REGISTRY
 
 from certs.authority import AUTHORITY_LIFETIME, Authority, create_authority
 from certs.clock import utc_now
+from certs.context import TLS_FLOOR, TlsVersion
 from certs.custody import Custody
 from certs.leaf import LEAF_LIFETIME, Leaf, service_hosts, sign_leaf
 from tests.certs.handshake import shake_hands, strict_client
@@ -45,7 +47,13 @@ class Clock:
 class Cluster:
     """A Secret, both configurations, and a worker's certificates over them."""
 
-    def __init__(self, *, store: MemoryStore | None = None, client_ca: Path | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        store: MemoryStore | None = None,
+        client_ca: Path | None = None,
+        tls_min_version: TlsVersion = TLS_FLOOR,
+    ) -> None:
         self.clock = Clock()
         self.authority = create_authority("custom-scheduler", self.clock.now)
         self.store = store or MemoryStore(content(self.authority))
@@ -57,6 +65,7 @@ class Cluster:
         self.watch = MemoryWatch()
         self.on_close: Callable[[], None] = lambda: None
         self.client_ca = client_ca
+        self.tls_min_version = tls_min_version
         self.certificates = self.worker(self.authority)
 
     def worker(self, authority: Authority, *, replica: str = "webhook-1") -> SelfSignedCertificates:
@@ -77,6 +86,7 @@ class Cluster:
             watch=self.watch,
             close=self.on_close,
             client_ca=self.client_ca,
+            tls_min_version=self.tls_min_version,
             clock=self.clock,
             quiet_seconds=0,
         )
@@ -350,6 +360,16 @@ def test_client_certificates_are_demanded_and_their_ca_is_followed(tmp_path: Pat
 
     assert before.verify_mode == ssl.CERT_REQUIRED
     assert cluster.certificates.context() is not before
+
+
+@pytest.mark.parametrize(("floor", "is_served"), [("1.2", True), ("1.3", False)])
+def test_a_client_of_tls_1_2_is_served_where_the_floor_is_1_2(floor: TlsVersion, is_served: bool) -> None:
+    cluster = Cluster(tls_min_version=floor)
+    client = strict_client(cluster.authority.bundle)
+    client.maximum_version = ssl.TLSVersion.TLSv1_2
+
+    with nullcontext() if is_served else pytest.raises(ssl.SSLError, match="protocol version"):
+        shake_hands(cluster.certificates.context(), client, SERVICE)
 
 
 def test_a_missing_client_ca_is_refused_at_start(tmp_path: Path) -> None:

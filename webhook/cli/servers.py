@@ -40,6 +40,12 @@ __all__ = ["binder", "serve"]
 @click.option("--client-ca", type=FILE, help="Demand client certificates signed by this CA.")
 @setting(
     ServeSettings,
+    "--tls-min-version",
+    type=click.Choice(["1.2", "1.3"]),
+    help="The oldest TLS that is spoken. Every API server speaks 1.3.",
+)
+@setting(
+    ServeSettings,
     "--ca-settle-seconds",
     type=click.FloatRange(0, 3600),
     help="How long a new CA is in caBundle before it is used. With less, an API server that lags refuses calls.",

@@ -68,7 +68,11 @@ def _certificates(settings: ServeSettings) -> Callable[[], Certificates]:
     """Return what makes a worker's certificates, after finding here, before any fork, whether it can."""
     if settings.tls_cert is not None and settings.tls_key is not None:
         in_files = partial(
-            FileCertificates, settings.tls_cert, settings.tls_key, client_ca=settings.client_ca
+            FileCertificates,
+            settings.tls_cert,
+            settings.tls_key,
+            client_ca=settings.client_ca,
+            tls_min_version=settings.tls_min_version,
         )
         in_files()  # so that a bad pair is told before anything is served
         return in_files
@@ -101,6 +105,7 @@ def _self_signed(settings: ServeSettings, custody: Custody) -> SelfSignedCertifi
         watch=partial(watching, client, [store.place, *(each.place for each in configurations)]),
         close=client.close,
         client_ca=settings.client_ca,
+        tls_min_version=settings.tls_min_version,
         clock=clock,
     )
 
