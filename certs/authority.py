@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
@@ -13,7 +14,14 @@ from cryptography.x509.oid import NameOID
 from certs.errors import InvalidPair
 from certs.pair import check_in_date, fingerprint_of, parse_pair, pem_of, private_pem
 
-__all__ = ["AUTHORITY_LIFETIME", "BACKDATE", "Authority", "create_authority", "parse_authority"]
+__all__ = [
+    "AUTHORITY_LIFETIME",
+    "BACKDATE",
+    "Authority",
+    "create_authority",
+    "is_authority_of",
+    "parse_authority",
+]
 
 AUTHORITY_LIFETIME = timedelta(days=365)
 
@@ -61,9 +69,7 @@ def create_authority(name: str, now: datetime) -> Authority:
     """
     key = ec.generate_private_key(ec.SECP256R1())
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
-    subject = x509.Name(
-        [x509.NameAttribute(NameOID.COMMON_NAME, f"{name} CA {identifier.key_identifier.hex()[:8]}")]
-    )
+    subject = _subject(name, identifier)
     now = now.replace(microsecond=0)
     certificate = (
         x509.CertificateBuilder()
@@ -79,6 +85,15 @@ def create_authority(name: str, now: datetime) -> Authority:
         .sign(key, hashes.SHA256())
     )
     return Authority(certificate=certificate, key=key, trusted=(certificate,))
+
+
+def is_authority_of(name: str, certificate: x509.Certificate) -> bool:
+    """Tell whether this is a CA that `create_authority` made for the product `name`, whoever holds it."""
+    try:
+        identifier = x509.SubjectKeyIdentifier.from_public_key(certificate.public_key())
+    except (ValueError, UnsupportedAlgorithm):  # a certificate is read lazily: its key may still be garbage
+        return False
+    return certificate.subject == _subject(name, identifier)
 
 
 def parse_authority(certificates_pem: bytes, key_pem: bytes, *, source: str) -> Authority:
@@ -102,6 +117,11 @@ def parse_authority(certificates_pem: bytes, key_pem: bytes, *, source: str) -> 
                 "which may not sign certificates: put a CA there (basicConstraints CA, keyUsage keyCertSign)"
             )
     return Authority(certificate=pair.certificate, key=pair.key, trusted=pair.certificates)
+
+
+def _subject(name: str, identifier: x509.SubjectKeyIdentifier) -> x509.Name:
+    common_name = f"{name} CA {identifier.key_identifier.hex()[:8]}"
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
 def _may_sign(certificate: x509.Certificate) -> bool:

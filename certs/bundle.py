@@ -7,18 +7,24 @@ drops the entry then fails, since what stays of it would be a caBundle without a
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from cryptography import x509
+
 from certs.leaf import is_host
+from certs.pair import pem_of
 
 __all__ = [
     "ClientConfig",
     "Configured",
     "WebhookEntry",
+    "amended",
     "bundle_patch",
     "bundles",
+    "certificates_in",
     "entries_without",
     "url_hosts",
 ]
@@ -65,32 +71,55 @@ def bundles(entries: Sequence[WebhookEntry], names: Collection[str]) -> list[byt
     return [entry.client_config.ca_bundle for entry in entries if entry.name in names]
 
 
+@lru_cache(maxsize=64)
+def certificates_in(bundle: bytes) -> tuple[x509.Certificate, ...]:
+    """Return the certificates of a caBundle, each once, in their order; none where one is garbage."""
+    try:
+        return tuple(dict.fromkeys(x509.load_pem_x509_certificates(bundle)))
+    except ValueError:
+        return ()
+
+
+def amended(present: bytes, ours: bytes, stays: Callable[[x509.Certificate], bool]) -> bytes:
+    """Return the caBundle that is to take the place of `present`: `ours`, and what `stays` of what others put there."""
+    own = certificates_in(ours)
+    return ours + pem_of(each for each in certificates_in(present) if each not in own and stays(each))
+
+
 def entries_without(
     bundle: bytes, entries: Sequence[WebhookEntry], names: Collection[str]
 ) -> list[tuple[int, str]]:
-    """Return (index, name) of each entry among `names` whose caBundle isn't byte for byte `bundle`.
+    """Return (index, name) of each entry among `names` whose caBundle lacks a certificate of `bundle`.
 
     An entry that somebody else added to the configuration isn't among `names`: its trust is their matter.
     """
+    wanted = certificates_in(bundle)
     return [
         (index, entry.name)
         for index, entry in enumerate(entries)
-        if entry.name in names and entry.client_config.ca_bundle != bundle
+        if entry.name in names and not set(wanted) <= set(certificates_in(entry.client_config.ca_bundle))
     ]
 
 
-def bundle_patch(bundle: bytes, configured: Configured, names: Collection[str]) -> list[dict[str, str]]:
-    """Return the JSON Patch (RFC 6902) that gives each entry among `names` this caBundle; else empty.
+def bundle_patch(
+    wanted: Callable[[bytes], bytes], configured: Configured, names: Collection[str]
+) -> list[dict[str, str]]:
+    """Return the JSON Patch (RFC 6902) by which each entry among `names` has the caBundle that is wanted; else empty.
 
-    It tests first that nobody has written the configuration since it was read. So whoever reads the configuration,
-    then the Secret, and then writes, can't put an older bundle over a newer one, however long it was held up. The
-    name of each entry is tested as well, so that the patch says by itself what it writes where.
+    `wanted` is given what an entry has now. What it returns is written where that is another text, byte for byte.
+
+    The patch tests first that nobody has written the configuration since it was read. So whoever reads the
+    configuration, then the Secret, and then writes, can't put an older bundle over a newer one, however long it was
+    held up. The name of each entry is tested as well, so that the patch says by itself what it writes where.
     """
-    value = base64.b64encode(bundle).decode("ascii")
     operations = []
-    for index, name in entries_without(bundle, configured.webhooks, names):
+    for index, entry in enumerate(configured.webhooks):
+        present = entry.client_config.ca_bundle
+        if entry.name not in names or (bundle := wanted(present)) == present:
+            continue
+        value = base64.b64encode(bundle).decode("ascii")
         operations += [
-            {"op": "test", "path": f"/webhooks/{index}/name", "value": name},
+            {"op": "test", "path": f"/webhooks/{index}/name", "value": entry.name},
             {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": value},
         ]
     if not operations:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 
 from cryptography import x509
 
+from certs.bundle import certificates_in
 from certs.leaf import LEAF_LIFETIME
 from certs.pair import fingerprint_of
 
@@ -46,7 +46,7 @@ class Trust:
             # Whatever is missing now may have been so for long: by then, the others no longer wait for this replica.
             self._known = {}
         self._read_at = now
-        found = [_certificates(bundle) for bundle in bundles]
+        found = [_by_fingerprint(bundle) for bundle in bundles]
         first, *others = found or [{}]
         everywhere = {name: each for name, each in first.items() if all(name in other for other in others)}
         gone = {name: (each, gone_at or now) for name, (each, gone_at) in self._known.items()}
@@ -63,9 +63,5 @@ class Trust:
         return since is not None and self._clock() - since >= self._settle_seconds
 
 
-@lru_cache(maxsize=16)
-def _certificates(bundle: bytes) -> dict[str, x509.Certificate]:
-    try:
-        return {fingerprint_of(each): each for each in x509.load_pem_x509_certificates(bundle)}
-    except ValueError:
-        return {}
+def _by_fingerprint(bundle: bytes) -> dict[str, x509.Certificate]:
+    return {fingerprint_of(each): each for each in certificates_in(bundle)}

@@ -8,7 +8,13 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import NameOID
 
-from certs.authority import AUTHORITY_LIFETIME, Authority, create_authority, parse_authority
+from certs.authority import (
+    AUTHORITY_LIFETIME,
+    Authority,
+    create_authority,
+    is_authority_of,
+    parse_authority,
+)
 from certs.errors import Expired, InvalidPair, NotYetValid
 from certs.leaf import sign_leaf
 from certs.pair import pem_of, private_pem
@@ -173,3 +179,25 @@ def self_signed(key: ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey) -> 
         .not_valid_after(NOW + timedelta(days=1))
         .sign(key, hashes.SHA256() if isinstance(key, ec.EllipticCurvePrivateKey) else None)
     )
+
+
+def test_a_ca_is_known_by_the_product_that_it_signs_for(authority: Authority) -> None:
+    assert is_authority_of("custom-scheduler", authority.certificate)
+    assert not is_authority_of("another", authority.certificate)
+
+
+def test_a_ca_of_somebody_who_took_our_name_is_not_ours(authority: Authority) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = authority.certificate.subject
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(NOW)
+        .not_valid_after(NOW + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+
+    assert not is_authority_of("custom-scheduler", certificate)

@@ -10,9 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certs.bundle import bundle_patch, bundles, entries_without, url_hosts
+from certs.authority import create_authority
+from certs.bundle import amended, bundle_patch, bundles, certificates_in, entries_without, url_hosts
+from certs.clock import utc_now
 
-BUNDLE = b"-----BEGIN CERTIFICATE-----\nours\n-----END CERTIFICATE-----\n"
+AUTHORITY = create_authority("custom-scheduler", utc_now())
+BUNDLE = AUTHORITY.bundle
+OTHER, ANOTHER = (create_authority("other", utc_now()) for _ in range(2))
 NAMES = frozenset({"deny.pods.custom-scheduler.io", "warn.pods.custom-scheduler.io"})
 
 
@@ -42,7 +46,7 @@ class Read:
 
 
 def patch_for(entries: list[Entry]) -> list[dict[str, str]]:
-    return bundle_patch(BUNDLE, Read(webhooks=entries), NAMES)
+    return bundle_patch(lambda _: BUNDLE, Read(webhooks=entries), NAMES)
 
 
 def as_stored(entries: list[Entry]) -> dict[str, Any]:
@@ -101,7 +105,55 @@ def test_entries_that_somebody_else_added_are_left_alone() -> None:
     patched = jsonpatch.apply_patch(as_stored(entries), patch_for(entries))
 
     assert patched["webhooks"][:2] == as_stored(entries)["webhooks"][:2]
-    assert entries_without(BUNDLE, entries, NAMES) == [(2, "deny.pods.custom-scheduler.io")]
+
+
+def test_what_is_wanted_may_differ_by_what_is_there() -> None:
+    entries = [entry("deny.pods.custom-scheduler.io", b"a"), entry("warn.pods.custom-scheduler.io", b"b")]
+
+    operations = bundle_patch(lambda present: present * 2, Read(webhooks=entries), NAMES)
+
+    assert [base64.b64decode(each["value"]) for each in operations if "caBundle" in each["path"]] == [
+        b"aa",
+        b"bb",
+    ]
+
+
+def test_an_entry_lacks_a_bundle_of_which_one_certificate_is_missing() -> None:
+    both = BUNDLE + OTHER.bundle
+    entries = [
+        entry("deny.pods.custom-scheduler.io", BUNDLE),
+        entry("warn.pods.custom-scheduler.io", OTHER.bundle + ANOTHER.bundle + BUNDLE),
+        entry("audit.example.com"),
+    ]
+
+    assert entries_without(both, entries, NAMES) == [(0, "deny.pods.custom-scheduler.io")]
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"", b"garbage", BUNDLE + b"-----BEGIN CERTIFICATE-----\nZ2FyYmFnZQ==\n-----END CERTIFICATE-----\n"],
+)
+def test_a_bundle_with_garbage_in_it_holds_no_certificate(garbage: bytes) -> None:
+    assert certificates_in(garbage) == ()
+    assert amended(garbage, BUNDLE, lambda _: True) == BUNDLE
+
+
+def test_what_stays_comes_behind_ours_in_its_order_and_once() -> None:
+    present = ANOTHER.bundle + OTHER.bundle + BUNDLE + ANOTHER.bundle
+
+    assert amended(present, BUNDLE, lambda _: True) == BUNDLE + ANOTHER.bundle + OTHER.bundle
+
+
+def test_what_does_not_stay_goes() -> None:
+    present = OTHER.bundle + BUNDLE + ANOTHER.bundle
+
+    assert amended(present, BUNDLE, lambda each: each == OTHER.certificate) == BUNDLE + OTHER.bundle
+
+
+def test_a_bundle_that_was_amended_is_amended_no_further() -> None:
+    once = amended(ANOTHER.bundle + OTHER.bundle, BUNDLE, lambda _: True)
+
+    assert amended(once, BUNDLE, lambda _: True) == once
 
 
 def test_an_entry_that_was_dropped_is_not_asked_for() -> None:

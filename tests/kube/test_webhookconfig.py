@@ -28,6 +28,27 @@ def test_entries_are_read_with_name_bundle_and_url() -> None:
     assert api.exchanges[0].path == f"{API}/validatingwebhookconfigurations/ours"
 
 
+@pytest.mark.parametrize(
+    ("annotations", "is_injected"),
+    [
+        ({"cert-manager.io/inject-ca-from": "placement/serving"}, True),
+        ({"cert-manager.io/inject-ca-from-secret": "placement/ca"}, True),
+        ({"cert-manager.io/issuer": "custom"}, False),
+        ({}, False),
+        (None, False),
+    ],
+)
+def test_an_annotation_tells_that_a_ca_is_injected(
+    annotations: dict[str, str] | None, is_injected: bool
+) -> None:
+    answer = {"metadata": {"name": "ours", "annotations": annotations}, "webhooks": []}
+    with FakeApi(lambda exchange: exchange.reply(200, answer)) as api:
+        read = WebhookConfigurations(api.client(), "ours").validating.read()
+
+    assert read is not None
+    assert read.is_injected is is_injected
+
+
 def test_a_configuration_without_entries_is_empty() -> None:
     with FakeApi(lambda exchange: exchange.reply(200, {"metadata": {}})) as api:
         read = WebhookConfigurations(api.client(), "ours").mutating.read()

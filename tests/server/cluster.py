@@ -35,6 +35,7 @@ class Entry:
 class Read:
     resource_version: str
     webhooks: Sequence[Entry]
+    is_injected: bool
 
 
 class MemoryConfiguration:
@@ -44,6 +45,7 @@ class MemoryConfiguration:
         self.label = label
         self.refusal: ClusterError | None = None
         self.writes = 0
+        self.is_injected = False
         self.webhooks: list[dict[str, Any]] | None = [{"name": name, "clientConfig": {}} for name in names]
         self.before_patch: Callable[[], None] = lambda: None
 
@@ -61,7 +63,7 @@ class MemoryConfiguration:
             )
             for webhook in self.webhooks
         ]
-        return Read(resource_version=self._version(), webhooks=entries)
+        return Read(resource_version=self._version(), webhooks=entries, is_injected=self.is_injected)
 
     def patch(self, operations: Sequence[Mapping[str, str]]) -> bool:
         self.before_patch()
@@ -82,6 +84,11 @@ class MemoryConfiguration:
 
     def bundles(self) -> list[bytes]:
         return [base64.b64decode(each["clientConfig"].get("caBundle", "")) for each in self.webhooks or ()]
+
+    def put(self, bundle: bytes) -> None:
+        """Write a caBundle into each entry, as somebody else."""
+        for webhook in self.webhooks or ():
+            webhook["clientConfig"]["caBundle"] = base64.b64encode(bundle).decode()
 
     def wipe(self) -> None:
         for webhook in self.webhooks or ():

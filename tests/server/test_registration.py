@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
+from certs.authority import Authority, create_authority
+from certs.clock import utc_now
+from certs.neighbours import KEEP_SECONDS
 from tests.server.cluster import MemoryConfiguration
 from webhook.errors import ApiError, Unreachable
 from webhook.policy.names import WEBHOOK_NAMES
@@ -178,3 +181,145 @@ def test_a_configuration_that_comes_later_gets_our_ca() -> None:
     registration.publish(CA)
 
     assert configuration.bundles() == [CA]
+
+
+# --- beside the CA of others
+
+
+@pytest.fixture(scope="module")
+def ours() -> Authority:
+    return create_authority("custom-scheduler", utc_now())
+
+
+@pytest.fixture(scope="module")
+def theirs() -> Authority:
+    return create_authority("cert-manager", utc_now())
+
+
+class BootClock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def beside(configuration: MemoryConfiguration, clock: BootClock) -> Registration:
+    return Registration(configuration, settle_seconds=60, boot_clock=clock)
+
+
+def look(registration: Registration, authority: Authority) -> None:
+    registration.read()
+    assert registration.publish(authority.bundle)
+
+
+def test_the_ca_of_others_stays_beside_ours(ours: Authority, theirs: Authority) -> None:
+    configuration = MemoryConfiguration(OURS)
+    configuration.put(theirs.bundle)
+
+    look(beside(configuration, BootClock()), ours)
+
+    assert configuration.bundles() == [ours.bundle + theirs.bundle]
+
+
+def test_what_an_injector_adds_to_ours_is_written_over_by_nobody(ours: Authority, theirs: Authority) -> None:
+    configuration = MemoryConfiguration(OURS)
+    configuration.is_injected = True
+    clock = BootClock()
+    registration = beside(configuration, clock)
+    look(registration, ours)
+    configuration.put(ours.bundle + theirs.bundle)
+
+    look(registration, ours)
+    clock.now += 100 * KEEP_SECONDS
+    look(registration, ours)
+
+    assert configuration.bundles() == [ours.bundle + theirs.bundle]
+    assert configuration.writes == 1
+
+
+def test_the_ca_of_others_goes_an_hour_after_the_annotation(ours: Authority, theirs: Authority) -> None:
+    configuration = MemoryConfiguration(OURS)
+    configuration.is_injected = True
+    configuration.put(theirs.bundle)
+    clock = BootClock()
+    registration = beside(configuration, clock)
+    look(registration, ours)
+    clock.now += 10 * KEEP_SECONDS
+    look(registration, ours)
+    configuration.is_injected = False
+    look(registration, ours)
+
+    clock.now += KEEP_SECONDS - 1
+    look(registration, ours)
+    shortly_before = configuration.bundles()
+    clock.now += 1
+    look(registration, ours)
+
+    assert shortly_before == [ours.bundle + theirs.bundle]
+    assert configuration.bundles() == [ours.bundle]
+
+
+def test_a_replica_that_comes_beside_others_is_called_once_its_ca_is_known(
+    ours: Authority, theirs: Authority
+) -> None:
+    configuration = MemoryConfiguration(OURS)
+    configuration.put(theirs.bundle)
+    clock = BootClock()
+    registration = beside(configuration, clock)
+
+    look(registration, ours)
+    at_first = registration.fault
+    clock.now += 59
+    look(registration, ours)
+    later = registration.fault
+    clock.now += 1
+
+    assert at_first == (
+        "our CA came into caBundle of ValidatingWebhookConfiguration custom-scheduler beside the CA of others just "
+        "now: API servers have 60 s more to learn of it"
+    )
+    assert "1 s more" in later
+    assert registration.fault == ""
+
+
+@pytest.mark.parametrize("carried", ["nothing", "ours", "ours beside theirs"])
+def test_a_replica_whose_ca_is_known_or_that_has_no_neighbours_is_called_at_once(
+    ours: Authority, theirs: Authority, carried: str
+) -> None:
+    configuration = MemoryConfiguration(OURS)
+    configuration.put({"nothing": b"", "ours": ours.bundle}.get(carried, ours.bundle + theirs.bundle))
+    registration = beside(configuration, BootClock())
+
+    look(registration, ours)
+
+    assert registration.fault == ""
+
+
+def test_a_ca_that_others_drop_later_takes_no_replica_out(ours: Authority, theirs: Authority) -> None:
+    configuration = MemoryConfiguration(OURS)
+    registration = beside(configuration, BootClock())
+    look(registration, ours)
+    configuration.put(theirs.bundle)
+
+    look(registration, ours)
+
+    assert configuration.bundles() == [ours.bundle + theirs.bundle]
+    assert registration.fault == ""
+
+
+def test_a_rotation_of_ours_goes_on_beside_the_ca_of_others(ours: Authority, theirs: Authority) -> None:
+    configuration = MemoryConfiguration(OURS)
+    configuration.is_injected = True
+    configuration.put(ours.bundle + theirs.bundle)
+    successor = create_authority("custom-scheduler", utc_now())
+    registration = beside(configuration, BootClock())
+    look(registration, ours)
+
+    registration.read()
+    registration.publish(ours.bundle + successor.bundle)
+    published = configuration.bundles()
+    look(registration, successor)
+
+    assert published == [ours.bundle + successor.bundle + theirs.bundle]
+    assert configuration.bundles() == [successor.bundle + theirs.bundle]

@@ -94,7 +94,10 @@ def _self_signed(settings: ServeSettings, custody: Custody) -> SelfSignedCertifi
         custody,
         replica=_replica(settings),
         store=store,
-        registrations=[Registration(configuration) for configuration in configurations],
+        registrations=[
+            Registration(configuration, settle_seconds=settings.ca_settle_seconds, clock=clock)
+            for configuration in configurations
+        ],
         leases=ReplicaLeases(client, namespace=settings.namespace),
         settle_seconds=settings.ca_settle_seconds,
         clock=clock,

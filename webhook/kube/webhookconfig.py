@@ -21,6 +21,9 @@ __all__ = [
 
 _API = "/apis/admissionregistration.k8s.io/v1"
 
+# github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1: WantInjectAnnotation, WantInjectFromSecretAnnotation
+_INJECTED = frozenset({"cert-manager.io/inject-ca-from", "cert-manager.io/inject-ca-from-secret"})
+
 
 class ClientConfig(msgspec.Struct, frozen=True, rename="camel"):
     """How the API server reaches a webhook: `ca_bundle` is PEM, `url` None where a Service is called."""
@@ -42,6 +45,8 @@ class ReadConfiguration(msgspec.Struct, frozen=True, kw_only=True):
 
     resource_version: str
     webhooks: tuple[WebhookEntry, ...]
+    is_injected: bool = False
+    """Whether it asks cert-manager's injector for a CA in its caBundles."""
 
 
 class WebhookConfiguration:
@@ -63,7 +68,9 @@ class WebhookConfiguration:
             raise
         decoded = msgspec.json.decode(raw, type=_Configuration)
         return ReadConfiguration(
-            resource_version=decoded.metadata.resource_version, webhooks=decoded.webhooks or ()
+            resource_version=decoded.metadata.resource_version,
+            webhooks=decoded.webhooks or (),
+            is_injected=not _INJECTED.isdisjoint(decoded.metadata.annotations or ()),
         )
 
     def patch(self, operations: Sequence[Mapping[str, str]]) -> bool:
