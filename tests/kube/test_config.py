@@ -130,6 +130,16 @@ def test_a_pod_uses_its_service_account(tmp_path: Path) -> None:
     assert api.exchanges[0].headers["authorization"].lower() == "bearer sesame"
 
 
+def test_a_pod_needs_no_folder_that_it_can_write_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "token").write_text("sesame\n")
+    (tmp_path / "ca.crt").write_bytes(authority().cert_pem.bytes())
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not-there"))
+
+    environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+
+    connect(environ=environ, service_account=tmp_path).close()
+
+
 def test_a_pod_without_a_mounted_token_is_told_what_to_mount(tmp_path: Path) -> None:
     environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 

@@ -50,17 +50,18 @@ def connect(
     """
     named = str(kubeconfig) if kubeconfig is not None else environ.get("KUBECONFIG", "")
     configuration = Configuration()
-    # The loader writes a kubeconfig's inline certificates and keys to files: deleted once they are loaded.
-    with tempfile.TemporaryDirectory(prefix="custom-scheduler-") as scratch:
-        if not named and environ.get("KUBERNETES_SERVICE_HOST"):
-            source = f"service account {service_account}"
-            _load_service_account(configuration, service_account, environ)
-        else:
-            named = named or str(Path(environ.get("HOME", "~")).expanduser() / ".kube" / "config")
-            source = f"kubeconfig {named}"
+    if not named and environ.get("KUBERNETES_SERVICE_HOST"):
+        source = f"service account {service_account}"
+        _load_service_account(configuration, service_account, environ)
+        server, trust = _https(configuration, source), _trust(configuration, source)
+    else:
+        named = named or str(Path(environ.get("HOME", "~")).expanduser() / ".kube" / "config")
+        source = f"kubeconfig {named}"
+        # The loader writes inline certificates and keys to files: deleted once they are loaded. Not in a pod, where
+        # no folder may be writable.
+        with tempfile.TemporaryDirectory(prefix="custom-scheduler-") as scratch:
             _load_kubeconfig(configuration, named, context, scratch)
-        server = _https(configuration, source)
-        trust = _trust(configuration, source)
+            server, trust = _https(configuration, source), _trust(configuration, source)
     return KubeClient(
         lambda: _pool(configuration, server, trust, source),
         authorization=_Credentials(configuration, server),
