@@ -8,7 +8,8 @@ import resource
 import ssl
 import sys
 import threading
-from typing import Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from flask import Flask, request
@@ -18,6 +19,9 @@ from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 from webhook.errors import ConfigurationError, CustomSchedulerError
 from webhook.serving.application import Application, serve
 from webhook.serving.options import ServingOptions
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 log = logging.getLogger("program")
 
@@ -53,6 +57,7 @@ class EchoService:
         app.add_url_rule("/pid", "pid", lambda: str(os.getpid()))
         app.add_url_rule("/echo", "echo", self._echo, methods=["POST"])
         app.add_url_rule("/swap", "swap", self._swap, methods=["POST"])
+        self.app.wsgi_app = self._crashing(self.app.wsgi_app)  # type: ignore[assignment]  # as Flask advises
         if scenario.fault == "refuses to be made":
             raise ConfigurationError("the pear is not ripe: wait a week")
 
@@ -60,6 +65,17 @@ class EchoService:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(next(self._pairs))
         return context
+
+    @staticmethod
+    def _crashing(app: WSGIApplication) -> WSGIApplication:
+        """Crash on one path where Flask doesn't see it."""
+
+        def crashing(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+            if environ["PATH_INFO"] == "/crash":
+                raise ZeroDivisionError("a bug")
+            return app(environ, start_response)
+
+        return crashing
 
     def _echo(self) -> str:
         try:

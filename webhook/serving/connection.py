@@ -7,16 +7,15 @@ import socket
 import ssl
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from gunicorn.http import get_parser
+from gunicorn.http import Request, RequestParser
+from gunicorn.http.errors import LimitRequestHeaders, UnsupportedTransferCoding
 from gunicorn.sock import ssl_wrap_socket
 from gunicorn.workers.gthread import TConn
 
 from webhook.serving.config import Config
-
-if TYPE_CHECKING:
-    from gunicorn.http.unreader import Unreader
+from webhook.serving.refusal import Refusal
 
 __all__ = ["Connection", "Place"]
 
@@ -25,7 +24,8 @@ Place = Literal["poller", "queue", "thread"]
 
 _TLS_RECORD_BYTES = 16384
 _END_OF_HEAD = b"\r\n\r\n"
-# A longer head goes to gunicorn's parser as it is, which has limits for each part of it.
+# Longer than what an API server sends by far. gunicorn's parser has limits for each part of a head, but would wait
+# for the rest of it, in a thread.
 _MAX_HEAD_BYTES = 64 * 1024
 
 # The same answer as Go's net/http gives, for the person whose probe or scraper names the wrong scheme.
@@ -52,6 +52,11 @@ class Connection(TConn):
         self.deadline = math.inf
         self._queued_at = math.inf
         self.grant(cfg.request_deadline_seconds)
+
+    @property
+    def peer(self) -> str:
+        """The client's host, for the log."""
+        return str(self.client[0] if isinstance(self.client, tuple) else self.client)
 
     def grant(self, seconds: float) -> None:
         """Set the deadline this far from now."""
@@ -80,7 +85,8 @@ class Connection(TConn):
     def receive(self) -> bool:
         """Take in what has arrived, without waiting; return whether a request's whole head is there.
 
-        Raises OSError (ssl.SSLError is one) where the client has gone or does not speak TLS.
+        Raises OSError (ssl.SSLError is one) where the client has gone or does not speak TLS, and LimitRequestHeaders
+        where the head is too long. Of a request line without end the parser says so at once.
         """
         self.sock.settimeout(0)
         try:
@@ -100,9 +106,9 @@ class Connection(TConn):
             if error.reason == "HTTP_REQUEST":
                 socket.socket.send(self.sock, _PLAIN_HTTP_ANSWER)
             raise
-        self.parser = parser = get_parser(self.cfg, self.sock, self.client)
-        self._unreader: Unreader = parser.unreader
-        self.initialized = True  # so that TConn.init does no handshake of its own
+        self.parser = self._parser = RequestParser(self.cfg, self.sock, self.client)
+        self._unreader = self._parser.unreader
+        self.initialized = True
 
     def _receive_head(self) -> bool:
         head = bytearray(self._unreader.take_buffered())
@@ -116,17 +122,44 @@ class Connection(TConn):
             if head and self.idle:
                 self.grant(self.cfg.request_deadline_seconds)
             self._unreader.unread(head)
+        if _END_OF_HEAD not in head and b"\r\n" in head:
+            raise LimitRequestHeaders(f"the head is longer than {_MAX_HEAD_BYTES} bytes")
         return True
 
-    def rest(self) -> None:
-        """Be idle after an answer, ready for the next request.
+    def next_request(self) -> Request | None:
+        """Return the request whose head is there, or None where the client said that the last one was the last.
 
-        What OpenSSL has decrypted already would never make the socket readable, so it is moved to where
-        gunicorn looks for a request that came early.
+        Raises ParseException. From now on this connection may wait, and so hold a thread, until the deadline.
         """
+        self.sock.settimeout(None)
+        try:
+            request: Request = next(self._parser)
+        except StopIteration:
+            return None
+        for name, value in request.headers:
+            if name == "TRANSFER-ENCODING" and value.lower() != "chunked":
+                # gunicorn would hand on a compressed body as if it weren't (RFC 9112 section 6.1).
+                raise UnsupportedTransferCoding(value)
+        return request
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Answer what can't be taken; nothing that follows could be understood."""
+        with suppress(OSError):
+            self.sock.settimeout(None)
+            self.sock.sendall(refusal.encoded())
+
+    def rest(self) -> bool:
+        """Be idle after an answer, ready for the next request; return False where that can't be.
+
+        That is where much of a body was left unread. What OpenSSL has decrypted already would never make the socket
+        readable, so it is moved to where gunicorn looks for a request that came early.
+        """
+        if not self._parser.finish_body(deadline=self.deadline):  # type: ignore[func-returns-value]  # stubs
+            return False
         self.deadline = math.inf
         if isinstance(self.sock, ssl.SSLSocket) and (waiting := self.sock.pending()):
             self._unreader.unread(self._unreader.take_buffered() + self.sock.recv(waiting))
+        return True
 
     def end_sending(self) -> None:
         """Say that nothing more will come: TLS close_notify, then FIN. Does not wait for the client's own."""

@@ -23,18 +23,20 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
+from gunicorn.http.errors import ParseException
 from gunicorn.workers.gthread import ThreadWorker
 
 from webhook.serving.config import Config
 from webhook.serving.connection import Connection
+from webhook.serving.refusal import FAULT_OF_OURS, Refusal
 
 __all__ = ["TlsThreadWorker"]
 
 # Private or undocumented in gunicorn, and relied on here, hence the pin to 27 in setup.cfg:
-#   ThreadWorker: poller, nr_conns, keepalived_conns, accept, enqueue_req, handle, finish_request, murder_keepalived,
-#     murder_pending, _cap_keepalive
-#   TConn: sock, client, parser, initialized, and that init() does nothing once initialized is set
-#   Unreader: take_buffered, unread
+#   ThreadWorker: poller, nr_conns, keepalived_conns, accept, enqueue_req, handle, handle_request, finish_request,
+#     murder_keepalived, murder_pending, _cap_keepalive
+#   TConn: sock, client, parser, initialized
+#   RequestParser: unreader, next, finish_body; Unreader: take_buffered, unread
 
 # How long a client may take to close its side after we closed ours; until then what it sends is thrown away, as
 # a reset could destroy the answer on its way (RFC 9112 section 9.6).
@@ -100,21 +102,31 @@ class TlsThreadWorker(ThreadWorker):
         """
         conn.unqueue()
         try:
-            if not conn.receive():
-                return True
-        except OSError as error:
-            self.log.debug("lost the connection from %s: %s", conn.client, error)
-            return False
-        if not super().handle(conn):
-            return False
-        conn.rest()
-        return True
+            return self._answer(conn)
+        except OSError as error:  # such as a reset, a timeout, or what is no TLS
+            self.log.debug("lost the connection from %s: %s", conn.peer, error)
+        except StopIteration:
+            self.log.debug("the answer to %s broke off", conn.peer)  # gunicorn has logged why
+        except ParseException as error:
+            refusal = Refusal.of(error)
+            self.log.info("refused a request from %s: %s", conn.peer, refusal.text)
+            conn.refuse(refusal)
+        except Exception:
+            self.log.exception("could not answer a request from %s", conn.peer)
+            conn.refuse(FAULT_OF_OURS)
+        return False
+
+    def _answer(self, conn: Connection) -> bool:
+        if not conn.receive():
+            return True
+        request = conn.next_request()
+        return request is not None and self.handle_request(request, conn) and conn.rest()
 
     def finish_request(self, conn: Connection, fs: Future[bool]) -> None:  # type: ignore[override]  # as above
         """Decide what becomes of a connection that comes back from its thread. Runs in the main loop."""
         conn.place = "poller"
         if (error := fs.exception()) is not None:
-            self.log.error("could not serve %s", conn.client, exc_info=error)
+            self.log.error("could not serve %s", conn.peer, exc_info=error)
         if error is not None or not fs.result():
             self._part_from(conn)
         elif conn.idle:
