@@ -16,8 +16,9 @@ from webhook.scheduling.framework import Framework
 from webhook.scheduling.nodes import NodeInfo, Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import FitError, Placement
-from webhook.scheduling.plugin import Handle
+from webhook.scheduling.plugin import Handle, Scores
 from webhook.scheduling.profile import build_framework, build_frameworks
+from webhook.scheduling.record import Record
 from webhook.scheduling.registry import Registry
 from webhook.scheduling.sources import load_plugins
 from webhook.scheduling.testing import make_cache, make_node, make_pod
@@ -69,6 +70,10 @@ class BadReasons(FiltersWithoutReasons):
     reasons = ("just text",)
 
 
+class BadLocal(Sorts):
+    local = True
+
+
 class BadEvents(Sorts):
     def events_to_register(self) -> Any:
         return ["Node/Add"]
@@ -85,6 +90,18 @@ def build(text: str, cache: Cache | None = None, **factories: Any) -> Framework:
     profile = msgspec.convert(yaml.safe_load(text), Profile)
     cache = cache or make_cache(make_node("a"), make_node("b", cpu="8"))
     return build_framework(profile, with_plugins(**factories), cache, random.Random(0))
+
+
+def test_scores_of_a_small_type_have_room_for_their_weight() -> None:
+    class Small:
+        def score(self, _pod: Pod, nodes: Nodes) -> Scores:
+            return np.arange(100, 100 - len(nodes), -1, dtype=np.uint8)
+
+    text = "plugins: {multiPoint: {enabled: [{name: Small, weight: 3}]}}"
+    record = Record()
+    build(text, Small=lambda _args, _handle: Small()).schedule(POD, record)
+
+    assert record.scores["Small"].tolist() == [300, 297]
 
 
 @pytest.mark.parametrize(("weights", "chosen"), [((1, 3), "b"), ((3, 1), "a")])
@@ -249,6 +266,10 @@ def test_each_profile_has_its_own_framework() -> None:
             "plugins: {queueSort: {enabled: [{name: BadEvents}], disabled: [{name: '*'}]}}",
             "plugin BadEvents: events_to_register: expected a tuple of ClusterEvent",
         ),
+        (
+            "plugins: {queueSort: {enabled: [{name: BadLocal}], disabled: [{name: '*'}]}}",
+            "plugin BadLocal: local: expected a Local, got True",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_profile_is_told(text: str, fault: str) -> None:
@@ -260,6 +281,7 @@ def test_what_is_wrong_with_a_profile_is_told(text: str, fault: str) -> None:
             Empty=lambda *_: object(),
             Unreasoned=lambda *_: FiltersWithoutReasons(),
             BadEvents=lambda *_: BadEvents(),
+            BadLocal=lambda *_: BadLocal(),
         )
 
 

@@ -13,8 +13,10 @@ from webhook.scheduling.resources import CPU, MEMORY, PODS, PlacedRequests
 __all__ = ["Amounts"]
 
 _FIRST_ROWS = 64
-_FIRST_RESOURCES = 4
-_NONZERO = {CPU: 0, MEMORY: 1}
+_FIRST_RESOURCES = 8
+# The first row of each grid stays zero, for resources that nobody has.
+_NOBODYS = 0
+_MOST_GROUPS = 256
 
 _Rows = npt.NDArray[np.intp]
 
@@ -22,16 +24,19 @@ _Rows = npt.NDArray[np.intp]
 class Amounts:
     """Whole numbers per resource and row: millicores of cpu, units of all else. Rows are dense, as in the table.
 
-    The methods that take `rows` answer for these rows, or for all of them on None.
+    The methods that take `rows` answer for these rows, or for all of them on None; a resource that nobody has is 0.
+    Those that end in `_of` answer for several resources, each in a line of its own, with a copy.
     """
 
     def __init__(self) -> None:
         self._length = 0
         self._index: dict[str, int] = {}
+        # By group of resources, as an array that picks its lines from a grid.
+        self._groups: dict[tuple[str, ...], _Rows] = {}
         self._allocatable = np.zeros((_FIRST_RESOURCES, _FIRST_ROWS), dtype=np.int64)
         self._requested = np.zeros((_FIRST_RESOURCES, _FIRST_ROWS), dtype=np.int64)
-        # cpu, memory: with defaults for containers that request none.
-        self._nonzero = np.zeros((2, _FIRST_ROWS), dtype=np.int64)
+        # With defaults for containers that request no cpu or memory.
+        self._nonzero = np.zeros((_FIRST_RESOURCES, _FIRST_ROWS), dtype=np.int64)
         # pods there, pods allowed.
         self._pods = np.zeros((2, _FIRST_ROWS), dtype=np.int64)
 
@@ -65,21 +70,36 @@ class Amounts:
         for name, amount in requests.amounts.items():
             index = self._index_of(name)
             self._requested[index, row] += sign * amount
-        self._nonzero[0, row] += sign * requests.nonzero_cpu
-        self._nonzero[1, row] += sign * requests.nonzero_memory
+            if name not in {CPU, MEMORY}:
+                self._nonzero[index, row] += sign * amount
+        for name, amount in ((CPU, requests.nonzero_cpu), (MEMORY, requests.nonzero_memory)):
+            index = self._index_of(name)
+            self._nonzero[index, row] += sign * amount
         self._pods[0, row] += sign
 
     def allocatable(self, resource: str, rows: _Rows | None = None) -> IntArray:
-        """Return what the nodes offer; 0 for a resource that no node has."""
-        return self._resource(self._allocatable, resource, rows)
+        """Return what the nodes offer."""
+        return self._pick(self._allocatable[self._index.get(resource, _NOBODYS)], rows)
 
     def requested(self, resource: str, rows: _Rows | None = None) -> IntArray:
         """Return what the pods on the nodes hold."""
-        return self._resource(self._requested, resource, rows)
+        return self._pick(self._requested[self._index.get(resource, _NOBODYS)], rows)
 
     def nonzero_requested(self, resource: str, rows: _Rows | None = None) -> IntArray:
-        """Return the same for cpu and memory, where a container without a request counts 100m and 200Mi."""
-        return self._pick(self._nonzero[_NONZERO[resource]], rows)
+        """Return the same with 100m of cpu and 200Mi of memory for each container that requests none."""
+        return self._pick(self._nonzero[self._index.get(resource, _NOBODYS)], rows)
+
+    def allocatable_of(self, resources: tuple[str, ...], rows: _Rows | None = None) -> IntArray:
+        """Return what the nodes offer."""
+        return self._pick_group(self._allocatable, resources, rows)
+
+    def requested_of(self, resources: tuple[str, ...], rows: _Rows | None = None) -> IntArray:
+        """Return what the pods on the nodes hold."""
+        return self._pick_group(self._requested, resources, rows)
+
+    def nonzero_requested_of(self, resources: tuple[str, ...], rows: _Rows | None = None) -> IntArray:
+        """Return the same with 100m of cpu and 200Mi of memory for each container that requests none."""
+        return self._pick_group(self._nonzero, resources, rows)
 
     def pod_counts(self, rows: _Rows | None = None) -> IntArray:
         """Return how many pods the nodes have."""
@@ -90,18 +110,26 @@ class Amounts:
         return self._pick(self._pods[1], rows)
 
     def _index_of(self, resource: str) -> int:
-        index = self._index.setdefault(resource, len(self._index))
-        if index == len(self._allocatable):
-            more = np.zeros_like(self._allocatable)
-            self._allocatable = np.concatenate([self._allocatable, more])
-            self._requested = np.concatenate([self._requested, more])
-        return index
-
-    def _resource(self, grid: IntArray, resource: str, rows: _Rows | None) -> IntArray:
         index = self._index.get(resource)
         if index is None:
-            return np.zeros(self._length if rows is None else len(rows), dtype=np.int64)
-        return self._pick(grid[index], rows)
+            index = self._index[resource] = _NOBODYS + 1 + len(self._index)
+            self._groups.clear()
+            if index == len(self._allocatable):
+                more = np.zeros_like(self._allocatable)
+                self._allocatable = np.concatenate([self._allocatable, more])
+                self._requested = np.concatenate([self._requested, more])
+                self._nonzero = np.concatenate([self._nonzero, more])
+        return index
 
     def _pick(self, column: IntArray, rows: _Rows | None) -> IntArray:
         return column[: self._length] if rows is None else column[rows]
+
+    def _pick_group(self, grid: IntArray, resources: tuple[str, ...], rows: _Rows | None) -> IntArray:
+        lines = self._groups.get(resources)
+        if lines is None:
+            # What pods ask for together is up to whoever creates them.
+            if len(self._groups) >= _MOST_GROUPS:
+                self._groups.clear()
+            indexes = [self._index.get(name, _NOBODYS) for name in resources]
+            lines = self._groups[resources] = np.array(indexes, dtype=np.intp).reshape(-1, 1)
+        return grid[lines[:, 0], : self._length] if rows is None else grid[lines, rows]

@@ -140,10 +140,12 @@ def checked_key(plugin: str, answer: object) -> tuple[float, ...]:
 
 
 def checked_numbers(plugin: str, point: str, answer: object, nodes: int) -> Scores:
-    """Return one number per node; raises PluginError."""
+    """Return one number per node, as int64 or float64, in which weighted sums have room; raises PluginError."""
     if not isinstance(answer, np.ndarray) or answer.shape != (nodes,) or answer.dtype.kind not in "iuf":
         raise PluginError(plugin, point, f"expected {nodes} numbers, got {_shape_of(answer)}")
-    return answer
+    if answer.dtype in {np.int64, np.float64}:
+        return answer
+    return answer.astype(np.float64 if answer.dtype.kind == "f" else np.int64)
 
 
 def checked_scores(plugin: str, point: str, answer: object, nodes: int) -> Scores:

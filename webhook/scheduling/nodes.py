@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -110,15 +110,6 @@ class Nodes:
         """Of a column over the cluster what belongs to these nodes."""
         return column if self._rows is None else column[self._rows]
 
-    def remembered(self, question: Hashable, answer: Callable[[Nodes], npt.NDArray[S]]) -> npt.NDArray[S]:
-        """Return `answer` for these nodes, asked anew only about nodes that have changed since it was asked last.
-
-        It must depend on nothing but the question and on each node by itself, and give a new array.
-        """
-        table = self._table
-        column = table.memo.get(question, len(table), lambda rows: answer(Nodes(table, rows)))
-        return self.pick(column)
-
     def narrow(self, mask: BoolArray) -> Nodes:
         """Return only the nodes where the mask is true."""
         return Nodes(self._table, self.rows[mask])
@@ -145,8 +136,20 @@ class Nodes:
         return self._own(self._table.amounts.requested(resource, self._rows))
 
     def nonzero_requested(self, resource: str) -> IntArray:
-        """Return the same for cpu or memory, where a container without a request counts 100m and 200Mi."""
+        """Return the same, where a container without a request counts 100m of cpu and 200Mi of memory."""
         return self._own(self._table.amounts.nonzero_requested(resource, self._rows))
+
+    def allocatable_of(self, resources: tuple[str, ...]) -> IntArray:
+        """Return what the nodes offer of several resources, a line each; a copy, as those of the next two."""
+        return self._table.amounts.allocatable_of(resources, self._rows)
+
+    def requested_of(self, resources: tuple[str, ...]) -> IntArray:
+        """Return what the pods on the nodes hold of them."""
+        return self._table.amounts.requested_of(resources, self._rows)
+
+    def nonzero_requested_of(self, resources: tuple[str, ...]) -> IntArray:
+        """Return the same, where a container without a request counts 100m of cpu and 200Mi of memory."""
+        return self._table.amounts.nonzero_requested_of(resources, self._rows)
 
     @property
     def pod_counts(self) -> IntArray:

@@ -5,12 +5,13 @@ at two levels: over all nodes at once (`filter`, `score`), or node by node (`fil
 which `webhook.scheduling.per_node` turns into the first.
 
 Decisions run one after another on one thread, so a plugin may keep on itself what it worked out in
-`pre_filter` or `pre_score` until the same decision's `filter` or `score`. The methods from `permit` on may
-run on other threads, for several pods at once.
+`pre_filter` or `pre_score` until the same decision's `filter` or `score`. The methods from `pre_bind` on run
+on other threads, for several pods at once.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -33,6 +34,8 @@ __all__ = [
     "Factory",
     "FilterPlugin",
     "Handle",
+    "Local",
+    "LocalPlugin",
     "Nomination",
     "NormalizePlugin",
     "PerNodeFilterPlugin",
@@ -76,6 +79,13 @@ class Nomination:
     node_name: str = ""
 
 
+class Local(enum.Enum):
+    """What of a node a local plugin looks at."""
+
+    NODE = "the Node object"
+    NODE_AND_PODS = "the Node object and the pods placed there"
+
+
 class Factory(Protocol):
     """Makes a plugin from its arguments in the configuration; raises ConfigurationError on wrong ones."""
 
@@ -89,6 +99,20 @@ class EventsPlugin(Protocol):
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
         """Return the events to wait for."""
+
+
+@runtime_checkable
+class LocalPlugin(Protocol):
+    """Promises to look at each node by itself, so its answers are kept and asked again only of nodes that changed.
+
+    What `filter` (with its `reasons`) and `score` answer depends on nothing but the pod's `signature` and what `local`
+    says of that node; the answers of `pre_filter` and `pre_score` depend on the signature alone. `filter` and `score`
+    don't count on the latter having been called for this decision, and get a pod with the same signature.
+    """
+
+    @property
+    def local(self) -> Local:
+        """What it looks at."""
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@ from webhook.scheduling.events import ClusterEvent
 from webhook.scheduling.plugin import (
     BindPlugin,
     FilterPlugin,
+    Local,
     NormalizePlugin,
     PermitPlugin,
     PostBindPlugin,
@@ -55,5 +56,7 @@ class PluginSet:
     post_bind: tuple[Enabled[PostBindPlugin], ...] = ()
     # By the name of the score plugin that they belong to.
     normalize: Mapping[str, NormalizePlugin]
+    # By plugin; those that are missing look at more than one node at a time.
+    local: Mapping[str, Local]
     # By plugin; one that is missing is woken by every event.
     events: Mapping[str, tuple[ClusterEvent, ...]]

@@ -25,6 +25,8 @@ from webhook.scheduling.plugin import (
     EventsPlugin,
     FilterPlugin,
     Handle,
+    Local,
+    LocalPlugin,
     NormalizePlugin,
     PermitPlugin,
     PerNodeFilterPlugin,
@@ -121,6 +123,7 @@ def build_framework(
     plugins = PluginSet(
         queue_sort=queue_sort[0],
         normalize={name: plugin for name, plugin in made.items() if isinstance(plugin, NormalizePlugin)},
+        local=workshop.local(),
         events=workshop.events(),
         **points,
     )
@@ -186,6 +189,16 @@ class _Workshop:
                     raise self._fault(f"plugin {name}: events_to_register: expected a tuple of ClusterEvent")
                 events[name] = answer
         return events
+
+    def local(self) -> dict[str, Local]:
+        """Return the plugins that look at each node by itself, and at what of it."""
+        found: dict[str, Local] = {}
+        for name, plugin in self.made.items():
+            if isinstance(plugin, LocalPlugin):
+                if not isinstance(plugin.local, Local):
+                    raise self._fault(f"plugin {name}: local: expected a Local, got {plugin.local!r}")
+                found[name] = plugin.local
+        return found
 
     def _make(self, name: str) -> object:
         if name not in self.made:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from webhook.scheduling.amounts import Amounts
+from webhook.scheduling.changed_rows import ChangedRows
 from webhook.scheduling.claims import ClaimsInUse
 from webhook.scheduling.columns import BoolArray, ColumnCache, InternedColumn, Values
 from webhook.scheduling.images import Images
@@ -23,7 +24,6 @@ from webhook.scheduling.pod_groups import PodGroups
 from webhook.scheduling.ports import HostPort, HostPorts, host_ports
 from webhook.scheduling.quantity import ceil_units, parse_nanos
 from webhook.scheduling.resources import PODS, PlacedRequests, amounts, placed_requests
-from webhook.scheduling.row_memo import RowMemo
 
 __all__ = ["NodeTable", "PlacedPod", "Rows"]
 
@@ -60,7 +60,9 @@ class NodeTable:
         self.ports = HostPorts()
         self.images = Images()
         self.amounts = Amounts()
-        self.memo = RowMemo()
+        # Of the Node objects; and of these and the pods placed there.
+        self.node_changes = ChangedRows()
+        self.changes = ChangedRows()
         self._row_of: dict[str, int] = {}
         self.claims = ClaimsInUse(self._row_of.get)
         self.pod_groups = PodGroups(self._row_of.get)
@@ -97,7 +99,8 @@ class NodeTable:
         else:
             self._replace(row, node)
         self.amounts.offer(row, offered)
-        self.memo.changed(row)
+        self.node_changes.add(row)
+        self.changes.add(row)
         self._unschedulable[row] = node.spec.unschedulable
 
     def remove(self, name: str) -> None:
@@ -109,7 +112,8 @@ class NodeTable:
         self.images.remove(self._nodes[row])
         last = len(self._nodes) - 1
         self.amounts.swap_remove(row)
-        self.memo.clear()
+        self.node_changes.clear()
+        self.changes.clear()
         self.pod_groups.node_removed(row)
         self.placed_terms.node_removed(row)
         self._unschedulable[row] = self._unschedulable[last]
@@ -134,7 +138,7 @@ class NodeTable:
         row = self._row_of.get(placed.node_name)
         if row is not None:
             self.amounts.count(row, placed.requests, 1)
-            self.memo.changed(row)
+            self.changes.add(row)
 
     def release(self, placed: PlacedPod) -> None:
         """Take back what `place` counted."""
@@ -150,7 +154,7 @@ class NodeTable:
         row = self._row_of.get(placed.node_name)
         if row is not None:
             self.amounts.count(row, placed.requests, -1)
-            self.memo.changed(row)
+            self.changes.add(row)
 
     def unschedulable(self, rows: Rows | None = None) -> BoolArray:
         """Return which nodes are cordoned."""
@@ -190,7 +194,8 @@ class NodeTable:
         for name, presence in self._image_presence.items():
             presence.append(name in names)
         self.amounts.append_row()
-        self.memo.clear()
+        self.node_changes.clear()
+        self.changes.clear()
         there = self._pods.get(node.name, {}).values()
         for placed in there:
             self.amounts.count(row, placed.requests, 1)

@@ -12,7 +12,7 @@ from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.normalize import relative_to_highest
 from webhook.scheduling.objects import NodeAffinity as Affinity
 from webhook.scheduling.objects import NodeSelectorTerm, Pod
-from webhook.scheduling.plugin import Scores
+from webhook.scheduling.plugin import Local, Scores
 from webhook.scheduling.selectors import match_required, match_term
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
 
@@ -24,6 +24,7 @@ _NONE = Affinity()
 class NodeAffinity:
     """Required terms exclude nodes; preferred ones add their weight to the score."""
 
+    local = Local.NODE
     reasons = (
         Reason(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) didn't match Pod's node affinity/selector"),
     )

@@ -13,6 +13,7 @@ from webhook.scheduling.columns import BoolArray
 from webhook.scheduling.events import Action, ClusterEvent, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
+from webhook.scheduling.plugin import Local
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
 
 __all__ = ["NodeDeclaredFeatures"]
@@ -21,10 +22,8 @@ __all__ = ["NodeDeclaredFeatures"]
 class NodeDeclaredFeatures:
     """Compares with `status.declaredFeatures`."""
 
+    local = Local.NODE
     reasons = (Reason(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) didn't match Pod's required features"),)
-
-    def __init__(self) -> None:
-        self._required: frozenset[str] = frozenset()
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
         """A node appears or can do more."""
@@ -32,18 +31,13 @@ class NodeDeclaredFeatures:
 
     def pre_filter(self, pod: Pod, _nodes: Nodes) -> Status:
         """Skip for a pod that needs none of them, as almost all."""
-        self._required = frozenset(_required(pod))
-        return SUCCESS if self._required else SKIP
+        return SUCCESS if any(_required(pod)) else SKIP
 
-    def filter(self, _pod: Pod, nodes: Nodes) -> BoolArray:
+    def filter(self, pod: Pod, nodes: Nodes) -> BoolArray:
         """Where all that are needed are declared."""
-        required = self._required
-
-        def declared(some: Nodes) -> BoolArray:
-            answers = (required.issubset(info.node.status.declared_features) for info in some)
-            return np.fromiter(answers, dtype=np.bool_, count=len(some))
-
-        return nodes.remembered(("NodeDeclaredFeatures", required), declared)
+        required = frozenset(_required(pod))
+        answers = (required.issubset(info.node.status.declared_features) for info in nodes)
+        return np.fromiter(answers, dtype=np.bool_, count=len(nodes))
 
 
 def _required(pod: Pod) -> Iterator[str]:

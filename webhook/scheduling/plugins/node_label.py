@@ -13,7 +13,7 @@ from webhook.scheduling.columns import BoolArray
 from webhook.scheduling.events import Action, ClusterEvent, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
-from webhook.scheduling.plugin import Handle
+from webhook.scheduling.plugin import Handle, Local
 from webhook.scheduling.status import Code, Reason
 
 __all__ = ["NodeLabel"]
@@ -29,6 +29,8 @@ class NodeLabelArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 class NodeLabel:
     """Asks for the presence of its labels on every node."""
+
+    local = Local.NODE
 
     def __init__(self, args: Mapping[str, Any], _handle: Handle) -> None:
         self._labels = parse_args("NodeLabel", args, NodeLabelArgs).labels

@@ -6,6 +6,7 @@ from webhook.scheduling.columns import BoolArray
 from webhook.scheduling.events import Action, ClusterEvent, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
+from webhook.scheduling.plugin import Local
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
 
 __all__ = ["NodeName"]
@@ -14,6 +15,7 @@ __all__ = ["NodeName"]
 class NodeName:
     """Compares `spec.nodeName`; only a pod that is decided on outside of the queue has one."""
 
+    local = Local.NODE
     reasons = (Reason(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) didn't match the requested node name"),)
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:

@@ -6,6 +6,7 @@ from webhook.scheduling.columns import BoolArray
 from webhook.scheduling.events import Action, ClusterEvent, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
+from webhook.scheduling.plugin import Local
 from webhook.scheduling.ports import host_ports
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
 
@@ -15,6 +16,7 @@ __all__ = ["NodePorts"]
 class NodePorts:
     """Compares with the host ports of all pods on a node."""
 
+    local = Local.NODE_AND_PODS
     reasons = (Reason(Code.UNSCHEDULABLE, "node(s) didn't have free ports for the requested pod ports"),)
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:

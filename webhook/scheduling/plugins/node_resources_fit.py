@@ -5,7 +5,7 @@ Source: plugins/noderesources/fit.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from typing import Annotated, Any, Literal
@@ -16,14 +16,16 @@ import numpy.typing as npt
 
 from webhook.errors import ConfigurationError
 from webhook.scheduling.arguments import parse_args
+from webhook.scheduling.columns import IntArray
 from webhook.scheduling.events import Action, ClusterEvent, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
-from webhook.scheduling.plugin import Handle, Rejections, Scores
+from webhook.scheduling.per_pod import per_pod
+from webhook.scheduling.plugin import Handle, Local, Rejections, Scores
 from webhook.scheduling.plugins.scored_resources import (
     DEFAULT_RESOURCES,
     Resources,
-    ResourceSpec,
+    Wanted,
     scored_amount,
 )
 from webhook.scheduling.plugins.scoring_strategies import (
@@ -73,18 +75,22 @@ class FitArgs(_Args, frozen=True, kw_only=True):
 class NodeResourcesFit:
     """Args as in kube-scheduler."""
 
+    local = Local.NODE_AND_PODS
+
     def __init__(self, args: Mapping[str, Any], _handle: Handle) -> None:
         self._args = parse_args("NodeResourcesFit", args, FitArgs)
         for fault in _faults(self._args):
             raise ConfigurationError(f"arguments of NodeResourcesFit: {fault}")
         self._scoring = self._args.scoring_strategy
         self._strategy = _strategy(self._scoring)
-        self._wanted: tuple[str, ...] = ()
+        self._wanted = per_pod(self._work_out_wanted)
+        self._scored = per_pod(self._work_out_scored)
+        self._names: tuple[str, ...] = ()
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """By the bits of the last answer."""
-        return (_TOO_MANY_PODS, *(reason for name in self._wanted for reason in _reasons(name)))
+        """What the bits of the last answer stand for."""
+        return (_TOO_MANY_PODS, *(reason for name in self._names for reason in _reasons(name)))
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
         """A node appears or grows; a pod goes or shrinks."""
@@ -98,24 +104,30 @@ class NodeResourcesFit:
 
         The second says that it is more than the whole node has, so that preemption can't help.
         """
-        wanted = tuple(
-            (name, amount) for name, amount in incoming_requests(pod).items() if self._counts(name, amount)
-        )
-        if len(wanted) > _MAX_RESOURCES:
-            raise ValueError(f"the pod requests {len(wanted)} resources, more than {_MAX_RESOURCES}")
-        self._wanted = tuple(name for name, _ in wanted)
-        return nodes.remembered(("NodeResourcesFit.filter", wanted), lambda some: _shortages(wanted, some))
+        wanted = self._wanted(pod)
+        if len(wanted.names) > _MAX_RESOURCES:
+            raise ValueError(f"the pod requests {len(wanted.names)} resources, more than {_MAX_RESOURCES}")
+        self._names = wanted.names
+        return _shortages(wanted, nodes)
 
     def score(self, pod: Pod, nodes: Nodes) -> Scores:
-        """What the strategy makes of what would be in use with the pod."""
+        """Return what the strategy makes of what would be in use with the pod."""
+        wanted, weights = self._scored(pod)
+        if not wanted.names:
+            return np.zeros(len(nodes), dtype=np.int64)
+        # Containers without a request count here too, with a default.
+        requested = nodes.nonzero_requested_of(wanted.names) + wanted.amounts
+        return self._strategy(Demand(requested, nodes.allocatable_of(wanted.names), weights))
+
+    def _work_out_wanted(self, pod: Pod) -> Wanted:
+        return Wanted.of(each for each in incoming_requests(pod).items() if self._counts(*each))
+
+    def _work_out_scored(self, pod: Pod) -> tuple[Wanted, IntArray]:
         requests = scoring_requests(pod)
         amounts = ((spec, scored_amount(requests, spec.name)) for spec in self._scoring.resources)
-        wanted = tuple((spec, amount) for spec, amount in amounts if amount is not None)
-        if not wanted:
-            return np.zeros(len(nodes), dtype=np.int64)
-        return nodes.remembered(
-            (self._scoring, wanted), lambda some: self._strategy([_demand(*each, some) for each in wanted])
-        )
+        scored = [(spec, amount) for spec, amount in amounts if amount is not None]
+        weights = np.array([spec.weight for spec, _ in scored], dtype=np.int64)
+        return Wanted.of((spec.name, amount) for spec, amount in scored), weights
 
     def _counts(self, name: str, amount: int) -> bool:
         if amount <= 0:
@@ -128,15 +140,15 @@ class NodeResourcesFit:
         )
 
 
-def _shortages(wanted: Sequence[tuple[str, int]], nodes: Nodes) -> npt.NDArray[np.uint64]:
+def _shortages(wanted: Wanted, nodes: Nodes) -> npt.NDArray[np.uint64]:
     bits = (nodes.pod_counts >= nodes.pod_limits).astype(np.uint64)
-    for index, (name, amount) in enumerate(wanted):
-        allocatable = nodes.allocatable(name)
-        short = amount > allocatable - nodes.requested(name)
-        if short.any():
-            never = amount > allocatable
-            bits |= (short & ~never).astype(np.uint64) << np.uint64(2 * index + 1)
-            bits |= (short & never).astype(np.uint64) << np.uint64(2 * index + 2)
+    amount, allocatable = wanted.amounts, nodes.allocatable_of(wanted.names)
+    short = amount > allocatable - nodes.requested_of(wanted.names)
+    if np.count_nonzero(short):
+        never = amount > allocatable
+        for index in range(len(wanted.names)):
+            bits |= (short[index] & ~never[index]).astype(np.uint64) << np.uint64(2 * index + 1)
+            bits |= (short[index] & never[index]).astype(np.uint64) << np.uint64(2 * index + 2)
     return bits
 
 
@@ -144,12 +156,6 @@ def _shortages(wanted: Sequence[tuple[str, int]], nodes: Nodes) -> npt.NDArray[n
 def _reasons(name: str) -> tuple[Reason, Reason]:
     text = f"Insufficient {name}"
     return (Reason(Code.UNSCHEDULABLE, text), Reason(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, text))
-
-
-def _demand(spec: ResourceSpec, amount: int, nodes: Nodes) -> Demand:
-    # Containers without a request count here too, with a default.
-    held = nodes.nonzero_requested if spec.name in {CPU, MEMORY} else nodes.requested
-    return Demand(held(spec.name) + amount, nodes.allocatable(spec.name), spec.weight)
 
 
 def _faults(args: FitArgs) -> Iterator[str]:

@@ -8,6 +8,7 @@ from webhook.scheduling.columns import BoolArray
 from webhook.scheduling.events import Action, ClusterEvent, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod, Taint
+from webhook.scheduling.plugin import Local
 from webhook.scheduling.status import Code, Reason
 from webhook.scheduling.tolerations import tolerates
 
@@ -19,6 +20,7 @@ _CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 class NodeUnschedulable:
     """Reads `spec.unschedulable` of the node and the pod's tolerations."""
 
+    local = Local.NODE
     reasons = (Reason(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) were unschedulable"),)
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:

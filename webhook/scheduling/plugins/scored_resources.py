@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Annotated, NamedTuple, TypeAlias
 
 import msgspec
+import numpy as np
 
+from webhook.scheduling.columns import IntArray
 from webhook.scheduling.resources import CPU, MEMORY, is_scalar
 
-__all__ = ["DEFAULT_RESOURCES", "ResourceSpec", "Resources", "scored_amount"]
+__all__ = ["DEFAULT_RESOURCES", "ResourceSpec", "Resources", "Wanted", "scored_amount"]
+
+
+class Wanted(NamedTuple):
+    """What a pod asks of some resources; the amounts stand below each other, to be compared with a line per resource."""
+
+    names: tuple[str, ...]
+    amounts: IntArray
+
+    @classmethod
+    def of(cls, amounts: Iterable[tuple[str, int]]) -> Wanted:
+        """Return these amounts by name, in their order."""
+        pairs = tuple(amounts)
+        column = np.array([amount for _, amount in pairs], dtype=np.int64).reshape(-1, 1)
+        return cls(tuple(name for name, _ in pairs), column)
 
 
 class ResourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -25,6 +41,6 @@ DEFAULT_RESOURCES = (ResourceSpec(name=CPU), ResourceSpec(name=MEMORY))
 
 
 def scored_amount(requests: Mapping[str, int], resource: str) -> int | None:
-    """What the pod requests; None for an extended resource that it doesn't, which then isn't scored."""
+    """Return what the pod requests; None for an extended resource that it doesn't, which then isn't scored."""
     amount = requests.get(resource, 0)
     return None if not amount and is_scalar(resource) else amount

@@ -1,6 +1,6 @@
 """How NodeResourcesFit likes a node, from what would be requested of it and what it offers.
 
-Each strategy takes the resources that count, with columns over the same nodes, and answers with a score for each node.
+Each strategy answers with a score for each node.
 A resource that a node doesn't offer leaves its score to the others. Source: plugins/noderesources.
 """
 
@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
-from webhook.scheduling.columns import BoolArray, IntArray
+from webhook.scheduling.columns import IntArray
 from webhook.scheduling.plugin import MAX_NODE_SCORE
 
 __all__ = [
@@ -31,14 +31,17 @@ _FULL = 100
 
 
 class Demand(NamedTuple):
-    """What would be requested of one resource, with the pod; and what the nodes offer."""
+    """What would be requested of some resources, with the pod, and what the nodes offer: a line each.
+
+    `weights` has a number for each line.
+    """
 
     requested: IntArray
     allocatable: IntArray
-    weight: int
+    weights: IntArray
 
 
-Strategy: TypeAlias = Callable[[Sequence[Demand]], IntArray]
+Strategy: TypeAlias = Callable[[Demand], IntArray]
 
 
 class ShapePoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,29 +51,25 @@ class ShapePoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     score: Annotated[int, msgspec.Meta(ge=0, le=_SHAPE_SCORES)]
 
 
-def least_allocated(demands: Sequence[Demand]) -> IntArray:
-    """The weighted mean of the percentages that would stay free."""
-    return _mean(demands, lambda each: np.maximum(each.allocatable - each.requested, 0))
+def least_allocated(demand: Demand) -> IntArray:
+    """Return the weighted mean of the percentages that would stay free."""
+    return _mean(demand, np.maximum(demand.allocatable - demand.requested, 0))
 
 
-def most_allocated(demands: Sequence[Demand]) -> IntArray:
-    """The weighted mean of the percentages that would be in use."""
-    return _mean(demands, lambda each: np.minimum(each.requested, each.allocatable))
+def most_allocated(demand: Demand) -> IntArray:
+    """Return the weighted mean of the percentages that would be in use."""
+    return _mean(demand, np.minimum(demand.requested, demand.allocatable))
 
 
 def requested_to_capacity_ratio(shape: Sequence[ShapePoint]) -> Strategy:
-    """The weighted mean of what the shape says of each utilization; a resource that scores 0 doesn't count."""
+    """Return the weighted mean of what the shape says of each utilization; a resource that scores 0 doesn't count."""
     table = np.array([_value(shape, percent) for percent in range(_FULL + 1)], dtype=np.int64)
 
-    def strategy(demands: Sequence[Demand]) -> IntArray:
-        total: IntArray = np.zeros_like(demands[0].requested) if demands else np.zeros(0, dtype=np.int64)
-        weights = np.zeros_like(total)
-        for each in demands:
-            in_use = np.minimum(each.requested, each.allocatable)
-            score = table[_percent(in_use, each.allocatable)] * (each.allocatable != 0)
-            total += score * each.weight
-            weights += (score > 0) * each.weight
-        divisor = np.maximum(weights, 1)
+    def strategy(demand: Demand) -> IntArray:
+        in_use = np.minimum(demand.requested, demand.allocatable)
+        scores = table[_percent(in_use, demand.allocatable)] * (demand.allocatable != 0)
+        total = demand.weights @ scores
+        divisor = np.maximum(demand.weights @ (scores > 0), 1)
         # Halves are rounded up.
         mean: IntArray = (2 * total + divisor) // (2 * divisor)
         return mean
@@ -78,24 +77,21 @@ def requested_to_capacity_ratio(shape: Sequence[ShapePoint]) -> Strategy:
     return strategy
 
 
-def _mean(demands: Sequence[Demand], part: Callable[[Demand], IntArray]) -> IntArray:
-    total: IntArray | int = 0
-    weights: IntArray | int = 0
-    for each in demands:
-        total = total + _percent(part(each), each.allocatable) * each.weight
-        offered: BoolArray = each.allocatable != 0
-        weights = weights + (each.weight if offered.all() else each.weight * offered)
+def _mean(demand: Demand, part: IntArray) -> IntArray:
+    total = demand.weights @ _percent(part, demand.allocatable)
+    weights = demand.weights @ (demand.allocatable != 0)
     return np.asarray(total // np.maximum(weights, 1))
 
 
 def _percent(part: IntArray, whole: IntArray) -> IntArray:
-    """Whole percentages, rounded down; 0 of what isn't offered, where no part is either."""
-    percent: IntArray = part * _FULL // np.maximum(whole, 1)
+    """Return whole percentages, rounded down; 0 of what isn't offered, where no part is either."""
+    percent: IntArray = part * _FULL
+    percent //= np.maximum(whole, 1)
     return percent
 
 
 def _value(shape: Sequence[ShapePoint], percent: int) -> int:
-    """The shape's value at a utilization, on the scale of node scores (helper.BuildBrokenLinearFunction)."""
+    """Return the shape's value at a utilization, on the scale of node scores (helper.BuildBrokenLinearFunction)."""
     points = [(point.utilization, point.score * (MAX_NODE_SCORE // _SHAPE_SCORES)) for point in shape]
     if percent <= points[0][0]:
         return points[0][1]

@@ -7,7 +7,7 @@ from webhook.scheduling.events import Action, ClusterEvent, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.normalize import relative_to_highest
 from webhook.scheduling.objects import Pod, Taint
-from webhook.scheduling.plugin import Scores
+from webhook.scheduling.plugin import Local, Scores
 from webhook.scheduling.status import Code, Reason
 from webhook.scheduling.tolerations import excluded_by, tolerates
 
@@ -19,6 +19,7 @@ _PREFER_NO_SCHEDULE = "PreferNoSchedule"
 class TaintToleration:
     """NoSchedule and NoExecute exclude; each untolerated PreferNoSchedule taint lowers the score."""
 
+    local = Local.NODE
     reasons = (Reason(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) had untolerated taint(s)"),)
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
