@@ -74,10 +74,12 @@ def is_host(host: str) -> bool:
     return _address(host) is not None or _DNS_NAME.fullmatch(host) is not None
 
 
-def sign_leaf(authority: Authority, hosts: Iterable[str], now: datetime) -> Leaf:
+def sign_leaf(
+    authority: Authority, hosts: Iterable[str], now: datetime, *, lifetime: timedelta = LEAF_LIFETIME
+) -> Leaf:
     """Return a new leaf for `hosts` (DNS names and IP addresses), signed by `authority`.
 
-    Valid for seven days from `now`, but never before or after its CA. Raises Expired or NotYetValid when the
+    Valid for `lifetime` from `now`, but never before or after its CA. Raises Expired or NotYetValid when the
     CA's own signature doesn't count at `now`; ValueError for something that is no host.
     """
     authority.check(now)
@@ -92,7 +94,7 @@ def sign_leaf(authority: Authority, hosts: Iterable[str], now: datetime) -> Leaf
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(max(now - BACKDATE, issuer.not_valid_before_utc))
-        .not_valid_after(min(now + LEAF_LIFETIME, issuer.not_valid_after_utc))
+        .not_valid_after(min(now + lifetime, issuer.not_valid_after_utc))
         .add_extension(x509.SubjectAlternativeName(map(_general_name, sorted(names))), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage_of_a_leaf(), critical=True)

@@ -91,6 +91,7 @@ class ServeSettings(ServerSettings, frozen=True, kw_only=True):
     client_ca: Path | None = None
     tls_min_version: TlsVersion = "1.3"
     ca_settle_seconds: float = 60.0
+    leaf_hours: float = 168.0
     replica: str | None = None
     kubeconfig: Path | None = None
     offline: bool = False

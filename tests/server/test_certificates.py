@@ -53,7 +53,9 @@ class Cluster:
         store: MemoryStore | None = None,
         client_ca: Path | None = None,
         tls_min_version: TlsVersion = TLS_FLOOR,
+        leaf_lifetime: timedelta = LEAF_LIFETIME,
     ) -> None:
+        self.leaf_lifetime = leaf_lifetime
         self.clock = Clock()
         self.authority = create_authority("custom-scheduler", self.clock.now)
         self.store = store or MemoryStore(content(self.authority))
@@ -89,6 +91,7 @@ class Cluster:
             tls_min_version=self.tls_min_version,
             clock=self.clock,
             quiet_seconds=0,
+            leaf_lifetime=self.leaf_lifetime,
         )
 
     def bundles(self) -> list[bytes]:
@@ -220,6 +223,19 @@ def test_a_leaf_is_renewed_at_two_thirds_of_its_life() -> None:
 
     assert early is first
     assert cluster.certificates.context() is not first
+
+
+def test_a_leaf_that_lives_for_less_than_a_look_lasts_is_renewed_in_time() -> None:
+    cluster = Cluster(leaf_lifetime=timedelta(seconds=30))
+    pause = cluster.certificates.look()
+    first = cluster.certificates.context()
+
+    cluster.clock.now += timedelta(seconds=pause)
+    cluster.certificates.look()
+
+    assert 0 < pause <= 20
+    assert cluster.certificates.context() is not first
+    assert cluster.certificates.not_ready() == []
 
 
 def test_a_leaf_is_renewed_while_the_api_server_is_away() -> None:

@@ -51,6 +51,12 @@ __all__ = ["binder", "serve"]
     help="How long a new CA is in caBundle before it is used. With less, an API server that lags refuses calls.",
 )
 @click.option(
+    "--leaf-hours",
+    type=click.FloatRange(0.001, 168),
+    default=168,
+    hidden=True,  # to see renewals within minutes; there is no reason to set it in a cluster
+)
+@click.option(
     "--replica",
     help="Names this replica's Lease, unlike any other's. Default: the host's name, as pods have it.",
 )

@@ -7,7 +7,7 @@ import os
 import socket
 from collections.abc import Callable
 from contextlib import closing
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from certs.clock import utc_now
@@ -110,6 +110,7 @@ def _self_signed(settings: ServeSettings, custody: Custody) -> SelfSignedCertifi
         client_ca=settings.client_ca,
         tls_min_version=settings.tls_min_version,
         clock=clock,
+        leaf_lifetime=timedelta(hours=settings.leaf_hours),
     )
 
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from certs.authority import Authority
@@ -16,7 +16,7 @@ from certs.clock import Clock, utc_now
 from certs.context import TLS_FLOOR, ClientAuthority, TlsVersion, server_context
 from certs.errors import CertificateError
 from certs.files import CertificateFiles, read_client_authority
-from certs.leaf import Leaf, sign_leaf
+from certs.leaf import LEAF_LIFETIME, Leaf, sign_leaf
 from webhook.errors import ClusterError, ConfigurationError
 from webhook.kube.backoff import Backoff
 from webhook.observe.certificate_metrics import EXPIRY
@@ -117,6 +117,7 @@ class SelfSignedCertificates:
         tls_min_version: TlsVersion = TLS_FLOOR,
         clock: Clock = utc_now,
         quiet_seconds: float = QUIET_SECONDS,
+        leaf_lifetime: timedelta = LEAF_LIFETIME,
     ) -> None:
         """Sign the first leaf; raises ConfigurationError if the CA or the client CA can't be used."""
         self._service_hosts = hosts
@@ -127,6 +128,7 @@ class SelfSignedCertificates:
         self._tls_min_version = tls_min_version
         self._clock = clock
         self._quiet_seconds = quiet_seconds
+        self._leaf_lifetime = leaf_lifetime
         self._backoff = Backoff()
         self._fault = ""
         self._changed = threading.Event()
@@ -170,7 +172,8 @@ class SelfSignedCertificates:
         if faults:
             return self._backoff.after(faults[0])
         self._backoff.reset()
-        return self._custodian.look_seconds
+        until_due = (self._served.leaf.renew_at - self._clock()).total_seconds()
+        return min(self._custodian.look_seconds, max(0.0, until_due))
 
     def _follow_cluster(self) -> None:
         for _ in range(_ATTEMPTS):
@@ -199,7 +202,8 @@ class SelfSignedCertificates:
             self._served = self._sign(authority, client_ca)
 
     def _sign(self, authority: Authority, client_ca: ClientAuthority | None) -> _Served:
-        leaf = sign_leaf(authority, self._service_hosts | self._custodian.hosts, self._clock())
+        hosts = self._service_hosts | self._custodian.hosts
+        leaf = sign_leaf(authority, hosts, self._clock(), lifetime=self._leaf_lifetime)
         context = server_context(
             leaf.certificate_pem,
             leaf.key_pem,
