@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit conformance check format cluster bench-admission bench-decisions clean
+.PHONY: help demo test test-unit conformance check format cluster bench-admission bench-decisions bench-memory-usage clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -49,6 +49,9 @@ bench-admission: $(READY) ## measure a decision in process, at several sizes of 
 
 bench-decisions: $(READY) ## measure a scheduling decision in process, on clusters of several sizes
 	@$(BIN)/python -m bench.decisions
+
+bench-memory-usage: $(READY) ## replay streams of pods, and compare how evenly rules fill nodes with them
+	@$(BIN)/python -m bench.memory_usage
 
 clean: ## remove the virtual environment and what the tools cached
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
