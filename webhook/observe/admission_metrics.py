@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import Counter, Gauge, Histogram
 
-__all__ = ["DURATION", "POLICY_GENERATION", "POLICY_RELOAD_FAILURES", "REQUESTS"]
+__all__ = ["DURATION", "POLICY_GENERATION", "POLICY_REFUSED", "POLICY_RELOAD_FAILURES", "REQUESTS"]
 
 REQUESTS = Counter(
     "custom_scheduler_admission_requests",
@@ -22,6 +22,11 @@ POLICY_GENERATION = Gauge(
     "custom_scheduler_policy_generation",
     "First 48 bits of the SHA-256 of the canonical policy in force; replicas that differ disagree.",
     multiprocess_mode="mostrecent",
+)
+POLICY_REFUSED = Gauge(
+    "custom_scheduler_policy_refused",
+    "1 while the policy's file as it stands is refused and the last good policy stays in force, else 0.",
+    multiprocess_mode="livemax",
 )
 POLICY_RELOAD_FAILURES = Counter(
     "custom_scheduler_policy_reload_failures",

@@ -96,4 +96,5 @@ class AdmissionService:
         refused = self._policy.refused
         if self._policy.poll():
             admission_metrics.POLICY_GENERATION.set(self._policy.current.generation)
+        admission_metrics.POLICY_REFUSED.set(self._policy.problem is not None)
         admission_metrics.POLICY_RELOAD_FAILURES.inc(self._policy.refused - refused)
