@@ -17,9 +17,10 @@ from webhook.scheduling.events import ClusterEvent
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import UNSUPPORTED, Decision, PluginFailure, Unsupported
+from webhook.scheduling.plugin import MAX_NODE_SCORE, Scores
 from webhook.scheduling.plugin_set import PluginSet
 from webhook.scheduling.record import Record
-from webhook.scheduling.scheduling_cycle import SchedulingCycle
+from webhook.scheduling.scheduling_cycle import SchedulingCycle, Search
 from webhook.scheduling.standing import Standings
 from webhook.scheduling.status import SKIP, Code, Status
 from webhook.scheduling.timing import ONE_IN, Timing, timed
@@ -72,15 +73,29 @@ class Framework:
 
         `record` takes what was said of each node on the way; with it, a node without rivals is scored too.
         """
-        plugins = self._turn("schedule")
         fields = unsupported_fields(pod, self._cache.storage)
         if fields:
             return Unsupported(pod, fields)
         try:
-            cycle = SchedulingCycle(pod, plugins, self._standings.of(pod), record)
-            return cycle.run(Nodes(self._cache.table), self._rng)
+            return self._cycle(pod, record).run(Nodes(self._cache.table), self._rng)
         except PluginError as error:
             return PluginFailure(pod, error.plugin, str(error))
+
+    def search(self, pod: Pod, nodes: Nodes) -> Search:
+        """Return which of these nodes can run the pod, and why the others can't; raises PluginError.
+
+        For whoever makes the rest of the decision; so whether we could honor all of the pod isn't asked.
+        """
+        return self._cycle(pod).search(nodes)
+
+    def scores(self, pod: Pod, nodes: Nodes) -> Scores:
+        """Return the weighted scores of these nodes, added up, at most `highest_score`; raises PluginError."""
+        return self._cycle(pod).scores(nodes)
+
+    @property
+    def highest_score(self) -> int:
+        """What a node comes to that all plugins like best."""
+        return MAX_NODE_SCORE * sum(each.weight for each in self._untimed.score)
 
     def reserve(self, pod: Pod, node_name: str) -> Status:
         """Tell the plugins that the pod is about to go there; takes it back from all if one refuses."""
@@ -119,6 +134,9 @@ class Framework:
         for each in self._turn("post_bind").post_bind:
             with suppress(PluginError):
                 ask(each.name, "post_bind", each.plugin.post_bind, pod, node_name)
+
+    def _cycle(self, pod: Pod, record: Record | None = None) -> SchedulingCycle:
+        return SchedulingCycle(pod, self._turn("schedule"), self._standings.of(pod), record)
 
     def _turn(self, step: str) -> PluginSet:
         """The plugins for one more of these steps, which may be on any thread."""

@@ -30,12 +30,16 @@ T = TypeVar("T", bound=HasMetadata)
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[T]):
-    """A kind of object: the plural that people know, the API group's path, and the query that lists those that count."""
+    """A kind of object: the plural that people know, the API group's path, and the query that lists those that count.
+
+    `put` and `drop` tell a cache of one that there is, and of one that is no more.
+    """
 
     plural: str
     api: str
     type: type[T]
     put: Callable[[Cache, T], None]
+    drop: Callable[[Cache, T], None]
     query: Sequence[tuple[str, str]] = ()
 
     @property
@@ -55,18 +59,42 @@ _NOT_ENDED = (("fieldSelector", "status.phase!=Succeeded,status.phase!=Failed"),
 
 
 def _controller(plural: str, api: str, type_: type[Any]) -> Kind[Any]:
-    return Kind(plural, api, type_, lambda cache, item: cache.workloads.set_controller(item))
+    return Kind(
+        plural,
+        api,
+        type_,
+        lambda cache, item: cache.workloads.set_controller(item),
+        lambda cache, item: cache.workloads.remove_controller(item),
+    )
 
 
 def _stored(plural: str, api: str, type_: type[Any]) -> Kind[Any]:
-    return Kind(plural, api, type_, lambda cache, item: cache.storage.put(item))
+    return Kind(
+        plural,
+        api,
+        type_,
+        lambda cache, item: cache.storage.put(item),
+        lambda cache, item: cache.storage.remove(item),
+    )
 
 
 KINDS: tuple[Kind[Any], ...] = (
-    Kind("nodes", _CORE, Node, Cache.set_node),
-    Kind("pods", _CORE, Pod, Cache.set_pod, _NOT_ENDED),
-    Kind("namespaces", _CORE, Namespace, lambda cache, item: cache.namespaces.set(item)),
-    Kind("services", _CORE, Service, lambda cache, item: cache.workloads.set_service(item)),
+    Kind("nodes", _CORE, Node, Cache.set_node, lambda cache, item: cache.remove_node(item.name)),
+    Kind("pods", _CORE, Pod, Cache.set_pod, Cache.remove_pod, _NOT_ENDED),
+    Kind(
+        "namespaces",
+        _CORE,
+        Namespace,
+        lambda cache, item: cache.namespaces.set(item),
+        lambda cache, item: cache.namespaces.remove(item.metadata.name),
+    ),
+    Kind(
+        "services",
+        _CORE,
+        Service,
+        lambda cache, item: cache.workloads.set_service(item),
+        lambda cache, item: cache.workloads.remove_service(item),
+    ),
     _controller("replicationcontrollers", _CORE, ReplicationController),
     _controller("replicasets", _APPS, ReplicaSet),
     _controller("statefulsets", _APPS, StatefulSet),

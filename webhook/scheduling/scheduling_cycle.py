@@ -31,7 +31,7 @@ from webhook.scheduling.record import Record
 from webhook.scheduling.standing import Bits, Standing
 from webhook.scheduling.status import SUCCESS, Code, Reason, Status
 
-__all__ = ["SchedulingCycle"]
+__all__ = ["SchedulingCycle", "Search"]
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class _PreFiltered:
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class Search:
     """The feasible nodes, and why each of the others isn't."""
 
     feasible: Nodes
@@ -66,7 +66,7 @@ class SchedulingCycle:
         """Return the outcome; raises PluginError for what a plugin does wrong."""
         if not len(nodes):
             return FitError(self._pod, Diagnosis(all_nodes=0))
-        search = self._search(nodes)
+        search = self.search(nodes)
         feasible = search.feasible
         if self._record is not None:
             self._record.diagnosis, self._record.feasible = search.diagnosis, feasible.rows
@@ -74,33 +74,34 @@ class SchedulingCycle:
             return self._no_fit(nodes, search.diagnosis)
         position = 0
         if len(feasible) > 1:
-            total = self._total_scores(feasible)
+            total = self.scores(feasible)
             best = np.flatnonzero(total == total[total.argmax()])
             position = int(best[rng.randrange(len(best))])
         elif self._record is not None:
             # Without rivals it is chosen whatever its scores, so a plugin that can't give one does no harm.
             with suppress(PluginError):
-                self._total_scores(feasible)
+                self.scores(feasible)
         node = feasible[position].node
         return Placement(self._pod, node.name, node.metadata.uid, search.evaluated, len(feasible))
 
-    def _search(self, nodes: Nodes) -> _Search:
+    def search(self, nodes: Nodes) -> Search:
+        """Return which of these nodes can run the pod, and why the others can't; raises PluginError."""
         pre = self._pre_filter(nodes)
         if pre.rejection is not None:
             diagnosis = Diagnosis(len(nodes), pre_filter=pre.rejection, narrowed_by=pre.narrowed_by)
-            return _Search(nodes.only(()), diagnosis, evaluated=0)
+            return Search(nodes.only(()), diagnosis, evaluated=0)
         self._standing.filter(self._plugins, pre.skip)
         nominated = self._pod.status.nominated_node_name
         if nominated:
             feasible, rejections = self._filter(nodes.only({nominated}), pre.skip)
             if len(feasible):
                 diagnosis = Diagnosis(len(nodes), rejections, _not_nominated(nominated))
-                return _Search(feasible, diagnosis, evaluated=1)
+                return Search(feasible, diagnosis, evaluated=1)
         candidates = nodes if pre.names is None else nodes.only(pre.names)
         feasible, rejections = self._filter(candidates, pre.skip)
         absent = _left_out(pre.narrowed_by)
         diagnosis = Diagnosis(len(nodes), rejections, absent, narrowed_by=pre.narrowed_by)
-        return _Search(feasible, diagnosis, evaluated=len(candidates))
+        return Search(feasible, diagnosis, evaluated=len(candidates))
 
     def _pre_filter(self, nodes: Nodes) -> _PreFiltered:
         result = _PreFiltered()
@@ -162,7 +163,8 @@ class SchedulingCycle:
             error = replace(error, post_filter_message=status.message)
         return error
 
-    def _total_scores(self, nodes: Nodes) -> Scores:
+    def scores(self, nodes: Nodes) -> Scores:
+        """Return the weighted scores of these feasible nodes, added up; raises PluginError."""
         plugins, standing = self._plugins, self._standing
         skip = self._pre_score(nodes)
         standing.score(plugins, skip)
