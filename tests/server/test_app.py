@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import logging
@@ -83,24 +84,6 @@ def test_a_namespaces_opt_in_is_known_by_the_path(client: FlaskClient) -> None:
     assert by_namespace["patchType"] == "JSONPatch"
 
 
-def test_a_denial_is_one_log_line_with_what_an_admin_looks_for(
-    client: FlaskClient, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.INFO, logger="custom_scheduler.admission"):
-        client.post("/validate", json=review({}))
-
-    (record,) = caplog.records
-    fields = vars(record)
-    assert {key: fields[key] for key in ("uid", "namespace", "object", "user", "rule")} == {
-        "uid": "u-1",
-        "namespace": "team-a",
-        "object": "web",
-        "user": "dev",
-        "rule": "spec.requiredLabels[0]",
-    }
-    assert fields["denial"].startswith("Pod must have custom label")
-
-
 def test_an_answer_is_counted_by_path_operation_and_verdict(client: FlaskClient) -> None:
     before = counted("/validate", "CREATE", "deny")
 
@@ -143,17 +126,59 @@ def test_a_wrong_method_is_405_and_says_which_is_right(client: FlaskClient, meth
     assert answer.headers["Allow"] == "POST"
 
 
-@pytest.mark.parametrize("content_type", ["", "text/plain", "application/yaml"])
+@pytest.mark.parametrize(
+    "content_type",
+    ["", "text/plain", "application/yaml", "application/json-patch+json", "multipart/form-data; boundary=x"],
+)
 def test_a_wrong_content_type_is_415(client: FlaskClient, content_type: str) -> None:
     answer = client.post("/validate", data=json.dumps(review({})), content_type=content_type)
 
     assert answer.status_code == 415
+    assert answer.text.endswith("; send application/json\n")
 
 
-def test_a_parameter_of_the_content_type_is_no_fault(client: FlaskClient) -> None:
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json; charset=utf-8",
+        "application/json;charset=UTF-8",
+        "Application/JSON",
+        'application/json ; charset="us-ascii"',
+    ],
+)
+def test_case_and_parameters_of_the_content_type_are_no_matter(
+    client: FlaskClient, content_type: str
+) -> None:
+    answer = client.post("/validate", data=json.dumps(review({})), content_type=content_type)
+
+    assert answer.status_code == 200
+
+
+def test_a_body_in_another_charset_is_no_json(client: FlaskClient) -> None:
+    body = json.dumps(review({"custom": "caf\xe9"}), ensure_ascii=False).encode("latin-1")
+
+    answer = client.post("/validate", data=body, content_type="application/json; charset=latin-1")
+
+    assert (answer.status_code, answer.text.count("\n")) == (400, 1)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "br", "zstd", "identity, gzip", "unheard-of"])
+def test_an_encoded_body_is_415_and_its_coding_is_named(client: FlaskClient, coding: str) -> None:
     answer = client.post(
-        "/validate", data=json.dumps(review({})), content_type="application/json; charset=utf-8"
+        "/validate",
+        data=gzip.compress(json.dumps(review({})).encode()),
+        content_type="application/json",
+        headers={"Content-Encoding": coding},
     )
+
+    assert answer.status_code == 415
+    assert answer.text == f"Content-Encoding is {coding}; send the body as it is, without one\n"
+    assert answer.headers["Accept-Encoding"] == "identity"
+
+
+@pytest.mark.parametrize("coding", ["identity", "Identity", ""])
+def test_no_encoding_may_be_said(client: FlaskClient, coding: str) -> None:
+    answer = client.post("/validate", json=review({}), headers={"Content-Encoding": coding})
 
     assert answer.status_code == 200
 

@@ -68,6 +68,13 @@ ops_options = _options(
 )
 log_options = _options(
     click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True),
+    click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        default="info",
+        show_default=True,
+        help="debug tells of everything, such as requests that are allowed.",
+    ),
 )
 output_option = click.option(
     "-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True

@@ -9,7 +9,7 @@ import click
 
 from webhook.cli.options import FILE, PORT, cluster_options, log_options, ops_options, setting
 from webhook.observe.exposition import shared_between_workers
-from webhook.observe.logs import LogFormat, configure_logging
+from webhook.observe.logs import LogFormat, LogLevel, configure_logging
 from webhook.settings import BinderSettings, CertMode, ServerSettings, ServeSettings, own_namespace
 
 __all__ = ["binder", "serve"]
@@ -71,6 +71,7 @@ def serve(
     cert_mode: CertMode | None,
     binder: bool | None,
     log_format: LogFormat,
+    log_level: LogLevel,
     namespace: str | None,
     **others: Any,
 ) -> None:
@@ -78,7 +79,7 @@ def serve(
     settings = ServeSettings.checked(
         cert_mode=cert_mode, binder=binder, namespace=own_namespace(namespace), **others
     )
-    configure_logging(log_format)
+    configure_logging(log_format, level=log_level)
     with shared_between_workers(settings.workers):
         from webhook.commands import serve as command
 
@@ -89,10 +90,10 @@ def serve(
 @cluster_options
 @ops_options
 @log_options
-def binder(*, namespace: str | None, log_format: LogFormat, **others: Any) -> None:
+def binder(*, namespace: str | None, log_format: LogFormat, log_level: LogLevel, **others: Any) -> None:
     """Place the pods whose spec.schedulerName is a profile's."""
     settings = BinderSettings(namespace=own_namespace(namespace), **others)
-    configure_logging(log_format)
+    configure_logging(log_format, level=log_level)
     from webhook.commands import binder as command
 
     sys.exit(command.run(settings))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
+from typing import Any
 
 from flask import Flask, Response, request
 from gunicorn.http.errors import ParseException
@@ -17,10 +17,9 @@ from webhook.admission.verdict import Verdict
 from webhook.admission.verify import verify
 from webhook.observe import admission_metrics as metrics
 from webhook.policy.model import Policy
+from webhook.server.request_log import log_decision
 
 __all__ = ["DECISIONS", "MAX_BODY_BYTES", "Decision", "create_app"]
-
-log = logging.getLogger("custom_scheduler.admission")
 
 # The API server stores objects of up to 3 MiB, and an UPDATE carries two.
 # k8s.io/apiserver/pkg/server/config.go, MaxRequestBodyBytes
@@ -73,10 +72,7 @@ def create_app(policy: Callable[[], Policy]) -> Flask:
 
 def _view(path: str, decide: Decision, policy: Callable[[], Policy]) -> Callable[[], Response]:
     def view() -> Response:
-        if request.mimetype != "application/json":
-            raise UnsupportedMediaType(
-                f"Content-Type is {request.mimetype or 'not set'}; send application/json"
-            )
+        _check_representation()
         body = request.get_data(cache=False)
         if len(body) > MAX_BODY_BYTES:
             raise RequestEntityTooLarge(f"the body is longer than {MAX_BODY_BYTES} bytes")
@@ -90,27 +86,30 @@ def _view(path: str, decide: Decision, policy: Callable[[], Policy]) -> Callable
             outcome = verdict.outcome
             answer = encode_response(review, verdict)
         finally:
+            seconds = time.perf_counter() - started
             metrics.REQUESTS.labels(path, operation, outcome).inc()
-            metrics.DURATION.labels(path).observe(time.perf_counter() - started)
-        if not verdict.allowed:
-            _log_denial(review, verdict)
+            metrics.DURATION.labels(path).observe(seconds)
+        log_decision(path, review, verdict, seconds)
         return Response(answer, mimetype="application/json")
 
     return view
 
 
-def _log_denial(review: Review, verdict: Verdict) -> None:
-    log.info(
-        "denied",
-        extra={
-            "uid": review.uid,
-            "namespace": review.namespace,
-            "object": review.display_name,
-            "user": review.user_info.username,
-            "rule": verdict.rule,
-            "denial": verdict.message,
-        },
-    )
+def _check_representation() -> None:
+    """Let through what is JSON as it stands. Parameters of the type are no matter: JSON is UTF-8 (RFC 8259)."""
+    if request.mimetype != "application/json":
+        raise UnsupportedMediaType(f"Content-Type is {request.mimetype or 'not set'}; send application/json")
+    coding = request.headers.get("Content-Encoding", "")
+    if coding.lower() not in ("", "identity"):
+        raise _Encoded(f"Content-Encoding is {coding}; send the body as it is, without one")
+
+
+class _Encoded(UnsupportedMediaType):
+    """A body that would have to be decoded first; the answer says what is understood (RFC 9110 section 15.5.16)."""
+
+    def get_headers(self, *args: Any, **kwargs: Any) -> list[tuple[str, str]]:
+        """Return the headers of the answer."""
+        return [*super().get_headers(*args, **kwargs), ("Accept-Encoding", "identity")]
 
 
 def _malformed(error: MalformedReview) -> Response:
@@ -125,6 +124,6 @@ def _unreadable(error: ParseException) -> Response:
 def _refused(error: HTTPException) -> Response:
     answer = Response(f"{error.description}\n", status=error.code, mimetype="text/plain")
     for name, value in error.get_headers():
-        if name == "Allow":
+        if name in ("Allow", "Accept-Encoding"):
             answer.headers[name] = value
     return answer

@@ -1,0 +1,123 @@
+"""What the log keeps of a request, as a person and as a machine read it."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from tests.admission.reviews import body, pod
+from webhook.observe.logs import LogLevel, TextFormatter, configure_logging
+from webhook.policy.model import Policy, RequiredLabel
+from webhook.server.app import create_app
+
+POLICY = Policy(name="default", required_labels=(RequiredLabel(key="custom"),))
+ALLOWED = pod({"custom": "web"})
+OPTED_IN = pod({"custom-scheduler.io/opt-in": "true", "custom": "web"})
+
+
+@pytest.fixture
+def client() -> FlaskClient:
+    return create_app(lambda: POLICY).test_client()
+
+
+@pytest.fixture
+def stream() -> Iterator[io.StringIO]:
+    """Log to this, as JSON and from info on."""
+    loggers = {name: logging.getLogger(name) for name in ("", "custom_scheduler", "certs")}
+    levels = {name: logger.level for name, logger in loggers.items()}
+    handlers = loggers[""].handlers[:]
+    stream = io.StringIO()
+    configure_logging("json", stream=stream)
+    yield stream
+    loggers[""].handlers[:] = handlers
+    for name, level in levels.items():
+        loggers[name].setLevel(level)
+
+
+def lines(
+    client: FlaskClient, stream: io.StringIO, path: str, review: bytes, level: LogLevel = "info"
+) -> list[dict[str, Any]]:
+    """Return what is logged about a request."""
+    configure_logging("json", level=level, stream=stream)
+    assert client.post(path, data=review, content_type="application/json").status_code == 200
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_a_denial_is_one_line_with_what_an_admin_looks_for(client: FlaskClient, stream: io.StringIO) -> None:
+    review = body(pod(), uid="u-1", namespace="team-a", name="web", userInfo={"username": "dev"})
+
+    (line,) = lines(client, stream, "/validate", review)
+
+    assert line["message"].startswith("denied: Pod must have custom label")
+    assert {key: line[key] for key in ("level", "uid", "namespace", "name", "user", "rule", "verdict")} == {
+        "level": "info",
+        "uid": "u-1",
+        "namespace": "team-a",
+        "name": "web",
+        "user": "dev",
+        "rule": "spec.requiredLabels[0]",
+        "verdict": "deny",
+    }
+    assert (line["webhook"], line["operation"], line["kind"]) == ("/validate", "CREATE", "Pod")
+    assert line["milliseconds"] >= 0
+
+
+def test_a_denial_is_one_line_for_people_too(client: FlaskClient, stream: io.StringIO) -> None:
+    logging.getLogger().handlers[0].setFormatter(TextFormatter())
+    review = body(pod(), uid="u-1", namespace="team-a", name="web", userInfo={"username": "dev"})
+
+    client.post("/validate", data=review, content_type="application/json")
+
+    (line,) = stream.getvalue().splitlines()
+    assert " INFO    denied: Pod must have custom label" in line
+    for field in ('uid="u-1"', 'namespace="team-a"', 'name="web"', 'user="dev"', "dryRun=false"):
+        assert f" {field}" in line
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_dry_run_is_marked(client: FlaskClient, stream: io.StringIO, dry_run: bool) -> None:
+    (line,) = lines(client, stream, "/validate", body(pod(), dryRun=dry_run))
+
+    assert line["dryRun"] is dry_run
+
+
+@pytest.mark.parametrize(
+    ("path", "obj", "verdict", "said"),
+    [
+        ("/validate", ALLOWED, "allow", "allowed"),
+        ("/validate/warn", pod(), "warn", "warned"),
+        ("/mutate", OPTED_IN, "mutate", "mutated"),
+    ],
+)
+def test_what_is_not_denied_is_a_line_for_debugging_with_the_time_it_took(
+    client: FlaskClient, stream: io.StringIO, path: str, obj: dict[str, Any], verdict: str, said: str
+) -> None:
+    quiet = lines(client, stream, path, body(obj))
+    (line,) = lines(client, stream, path, body(obj), "debug")
+
+    assert quiet == []
+    assert (line["level"], line["verdict"], line["message"]) == ("debug", verdict, said)
+    assert 0 <= line["milliseconds"] < 10_000
+
+
+def test_names_in_a_request_can_neither_forge_a_line_nor_make_it_long(
+    client: FlaskClient, stream: io.StringIO
+) -> None:
+    logging.getLogger().handlers[0].setFormatter(TextFormatter())
+    evil = "x\n2026-01-01T00:00:00.000Z INFO    allowed\u202e\x1b[31m" + "y" * 100_000
+    review = body(
+        pod({evil: evil}), uid=evil, name=evil, namespace=evil, userInfo={"username": evil, "groups": [evil]}
+    )
+
+    client.post("/validate", data=review, content_type="application/json")
+
+    line = stream.getvalue().removesuffix("\n")
+    assert "denied: " in line
+    assert line.isprintable()
+    assert len(line) < 20_000

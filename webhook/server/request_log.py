@@ -1,0 +1,47 @@
+"""A line in the log for each decision: a denial always, anything else when debugging."""
+
+from __future__ import annotations
+
+import logging
+
+from webhook.admission.review import Review
+from webhook.admission.verdict import Verdict
+
+__all__ = ["log_decision"]
+
+# A part of its own, so that it can be filtered by.
+log = logging.getLogger("custom_scheduler.admission")
+
+_SAID = {
+    "deny": "denied: %s",
+    "warn": "warned",
+    "audit": "audited",
+    "mutate": "mutated",
+    "allow": "allowed",
+}
+
+
+def log_decision(path: str, review: Review, verdict: Verdict, seconds: float) -> None:
+    """Log who asked for what, and what came of it. Names are as the API server has them, and may be anything."""
+    level = logging.DEBUG if verdict.allowed else logging.INFO
+    if not log.isEnabledFor(level):
+        return
+    said = [] if verdict.allowed else [verdict.message]
+    log.log(
+        level,
+        _SAID[verdict.outcome],
+        *said,
+        extra={
+            "verdict": verdict.outcome,
+            "webhook": path,
+            "uid": review.uid,
+            "operation": review.operation,
+            "kind": review.kind.kind,
+            "namespace": review.namespace,
+            "name_": review.display_name,
+            "user": review.user_info.username,
+            "rule": verdict.rule,
+            "dryRun": bool(review.dry_run),
+            "milliseconds": round(seconds * 1000, 3),
+        },
+    )
