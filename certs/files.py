@@ -18,7 +18,7 @@ __all__ = ["CertificateFiles", "read_client_authority"]
 # No Secret or ConfigMap can be larger: k8s.io/api/core/v1 MaxSecretSize.
 _LARGEST = 1024 * 1024
 
-_log = logging.getLogger("custom_scheduler.certs")
+log = logging.getLogger("certs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,14 +74,17 @@ class CertificateFiles:
             if changed:
                 self._load(content)
         except CertificateError as error:
-            if str(error) != self.fault:
-                _log.error("%s; serving the previous pair", error)
-            self.fault = str(error)
+            self._refuse(str(error))
             return False
         self.fault = ""
         if changed:
-            _log.info("certificate reloaded from %s", self._certificate)
+            log.info("certificate reloaded from %s", self._certificate)
         return changed
+
+    def _refuse(self, fault: str) -> None:
+        if fault != self.fault:
+            log.error("%s; serving the previous pair", fault)
+        self.fault = fault
 
     def _read(self) -> _Content:
         return _Content(

@@ -38,7 +38,7 @@ _CONFLICT = (
 
 _OURS = frozenset({CERTIFICATES_KEY, KEY_KEY, NEXT_KEY_KEY, PHASE_KEY})
 
-_log = logging.getLogger("custom_scheduler.certs")
+log = logging.getLogger("certs")
 
 
 class Secret(Protocol):
@@ -93,7 +93,7 @@ def ensure_custody(
         if secret is None:
             custody = _replacement(name, clock, held, step)
             if store.create(custody.data):
-                _log.info("CA put into a new Secret", extra=_fields(custody))
+                log.info("CA put into a new Secret", extra=_fields(custody))
                 return custody
             continue
         try:
@@ -105,13 +105,13 @@ def ensure_custody(
                 raise
             wanted = _replacement(name, clock, held, step)
             if _put(store, wanted, secret):
-                _log.warning("CA in the Secret replaced: %s", fault, extra=_fields(wanted))
+                log.warning("CA in the Secret replaced: %s", fault, extra=_fields(wanted))
                 return wanted
             continue
         if wanted is custody:
             return custody
         if _put(store, wanted, secret):
-            _log.info("CA rotation: the Secret is now in the phase %s", wanted.phase, extra=_fields(wanted))
+            log.info("CA rotation: the Secret is now in the phase %s", wanted.phase, extra=_fields(wanted))
             return wanted
     raise SecretConflict(_CONFLICT)
 

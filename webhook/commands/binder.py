@@ -13,7 +13,7 @@ from webhook.settings import BinderSettings
 
 __all__ = ["run"]
 
-log = logging.getLogger("custom_scheduler.binder")
+log = logging.getLogger("custom_scheduler.commands")
 
 _STOP_SIGNALS = {signal.SIGTERM, signal.SIGINT}
 

@@ -33,7 +33,7 @@ from webhook.settings import ServeSettings
 
 __all__ = ["run"]
 
-log = logging.getLogger("custom_scheduler.serve")
+log = logging.getLogger("custom_scheduler.commands")
 
 
 def run(settings: ServeSettings) -> int:

@@ -13,7 +13,7 @@ __all__ = ["Decoder", "Event", "Page", "metadata_of"]
 
 T = TypeVar("T", bound=HasMetadata)
 
-log = logging.getLogger("custom_scheduler.kube.informer")
+log = logging.getLogger("custom_scheduler.kube")
 
 
 class Page(msgspec.Struct, Generic[T]):

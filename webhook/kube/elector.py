@@ -19,7 +19,7 @@ from webhook.kube.transport import KubeClient
 
 __all__ = ["Elector", "LeaseTiming"]
 
-log = logging.getLogger("custom_scheduler.kube.elector")
+log = logging.getLogger("custom_scheduler.kube")
 
 _CONFLICT, _NOT_FOUND = 409, 404
 

@@ -16,7 +16,7 @@ from webhook.kube.transport import KubeClient, ThrottledError
 
 __all__ = ["EventRecorder", "Regarding"]
 
-log = logging.getLogger("custom_scheduler.kube.events")
+log = logging.getLogger("custom_scheduler.kube")
 
 # Longer notes are refused (apis/events/validation); kube-scheduler cuts them in the same way.
 NOTE_LENGTH = 1024

@@ -22,7 +22,7 @@ __all__ = ["Change", "Informer"]
 
 T = TypeVar("T", bound=HasMetadata)
 
-log = logging.getLogger("custom_scheduler.kube.informer")
+log = logging.getLogger("custom_scheduler.kube")
 
 # A watch ends by the server's clock after a random time between these. Short, because a dead connection behind
 # a load balancer that answers for it shows only as silence, and a watch that resumes costs next to nothing.

@@ -33,7 +33,7 @@ QUIET_SECONDS = 0.5
 # Whoever else writes a configuration leaves a good one behind, so a loser seldom loses twice.
 _ATTEMPTS = 5
 
-log = logging.getLogger("custom_scheduler.certificates")
+log = logging.getLogger("custom_scheduler.server")
 
 
 class FileCertificates:

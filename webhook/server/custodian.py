@@ -39,7 +39,7 @@ HOLD_SECONDS = 30.0
 SKEW = timedelta(hours=1)
 """How far this machine's clock and the API server's may be apart before one of them is taken to be wrong."""
 
-log = logging.getLogger("custom_scheduler.certificates")
+log = logging.getLogger("custom_scheduler.server")
 
 
 class Leases(Protocol):

@@ -25,7 +25,7 @@ from webhook.policy.names import SERVICE, WEBHOOK_NAMES
 
 __all__ = ["Configuration", "Registered", "Registration"]
 
-log = logging.getLogger("custom_scheduler.certificates")
+log = logging.getLogger("custom_scheduler.server")
 
 
 class Registered(Configured, Protocol):
