@@ -7,7 +7,7 @@ by its name and count again as soon as the node is there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,6 +80,14 @@ class NodeTable:
     def row_of(self, name: str) -> int | None:
         """Return the row of a node until the next removal, or None for a node that isn't known."""
         return self._row_of.get(name)
+
+    def rows_of(self, names: Iterable[str]) -> list[int | None]:
+        """Return the same for many."""
+        return list(map(self._row_of.get, names))
+
+    def all_nodes(self) -> Iterator[Node]:
+        """Yield the nodes in order of rows."""
+        return iter(self._nodes)
 
     def node(self, row: int) -> Node:
         """Return the node in a row."""

@@ -1,0 +1,65 @@
+"""The cluster as this process knows it: one informer for each kind of object, all into one cache."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from webhook.kube.informer import Change, Informer
+from webhook.kube.meta import HasMetadata
+from webhook.kube.transport import KubeClient
+from webhook.scheduling.cache import Cache
+from webhook.scheduling.kinds import KINDS, Kind
+
+__all__ = ["Mirror"]
+
+T = TypeVar("T", bound=HasMetadata)
+
+
+class Mirror:
+    """Keeps a cache true. `lock` is held while it changes, and has to be held by whoever reads it."""
+
+    def __init__(self, client: KubeClient, cache: Cache, lock: threading.Lock) -> None:
+        self._cache = cache
+        self._lock = lock
+        self._informers = {
+            each.plural: Informer(client, each.path, each.type, self._take(each), query=each.query)
+            for each in KINDS
+        }
+        self._threads = [
+            threading.Thread(target=informer.run, name=plural, daemon=True)
+            for plural, informer in self._informers.items()
+        ]
+
+    def start(self) -> None:
+        """Begin to list and watch, without waiting for an answer."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End all watches."""
+        for informer in self._informers.values():
+            informer.stop()
+        for thread in self._threads:
+            thread.join()
+
+    def not_ready(self) -> list[str]:
+        """Return what is not known, or not kept true, at present; empty if all is."""
+        return [
+            f"{plural} can't be followed: {informer.fault}"
+            if informer.fault is not None
+            else f"{plural} are not listed yet"
+            for plural, informer in self._informers.items()
+            if informer.fault is not None or not informer.synced.is_set()
+        ]
+
+    def _take(self, kind: Kind[T]) -> Callable[[Change[T]], None]:
+        def take(change: Change[T]) -> None:
+            with self._lock:
+                if change.new is not None:
+                    kind.put(self._cache, change.new)
+                elif change.old is not None:
+                    kind.drop(self._cache, change.old)
+
+        return take
