@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -22,6 +21,17 @@ from devcluster.ports import free_port
 from tests.waiting import eventually
 
 POLICY = Path(__file__).parents[2] / "manifests/base/policy.yaml"
+REVIEW = {
+    "apiVersion": "admission.k8s.io/v1",
+    "kind": "AdmissionReview",
+    "request": {
+        "uid": "u-1",
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "operation": "CREATE",
+        "namespace": "team-a",
+        "object": {"metadata": {"name": "web"}, "spec": {}},
+    },
+}
 
 
 @pytest.fixture(scope="module")
@@ -86,32 +96,55 @@ def test_offline_answers_a_review_from_the_policy_and_stops_on_sigterm(
     port = free_port()
     context = ssl.create_default_context()
     ca.configure_trust(context)
-    body = json.dumps(
-        {
-            "apiVersion": "admission.k8s.io/v1",
-            "kind": "AdmissionReview",
-            "request": {
-                "uid": "u-1",
-                "kind": {"group": "", "version": "v1", "kind": "Pod"},
-                "operation": "CREATE",
-                "namespace": "team-a",
-                "object": {"metadata": {"name": "web"}, "spec": {}},
-            },
-        }
-    )
-
     options = ["--offline", "--policy", str(POLICY), "--drain-seconds", "0", *pair]
     with serving(tmp_path, port, *options) as process:
         with urllib3.HTTPSConnectionPool("localhost", port, ssl_context=context, timeout=10) as pool:
-            answer = pool.request(
-                "POST", "/validate", body=body, headers={"Content-Type": "application/json"}
-            ).json()
+            answer = pool.request("POST", "/validate", json=REVIEW).json()
         process.terminate()
         code = process.wait(30)
 
     assert answer["response"]["allowed"] is False
     assert answer["response"]["status"]["message"].startswith("Pod must have custom label")
     assert code == 0
+
+
+def test_a_worker_that_is_replaced_while_the_policys_file_is_bad_has_the_last_good_one(
+    ca: trustme.CA, pair: list[str], tmp_path: Path
+) -> None:
+    def told() -> str:
+        """Return the message of a denial, by whichever worker there is."""
+        try:
+            with urllib3.HTTPSConnectionPool("localhost", port, ssl_context=context, timeout=10) as pool:
+                answer = pool.request("POST", "/validate", json=REVIEW, retries=False).json()
+        except urllib3.exceptions.HTTPError:
+            return ""
+        message: str = answer["response"]["status"]["message"]
+        return message
+
+    def worker() -> int:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        return int(children[0]) if children else 0
+
+    port = free_port()
+    context = ssl.create_default_context()
+    ca.configure_trust(context)
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(POLICY.read_text().replace("Pod must have custom label", "At the start"))
+    with serving(
+        tmp_path, port, "--offline", "--policy", str(policy), "--drain-seconds", "0", *pair
+    ) as process:
+        eventually(lambda: told().startswith("At the start"), "the first policy")
+        policy.write_text(POLICY.read_text().replace("Pod must have custom label", "Since then"))
+        eventually(lambda: told().startswith("Since then"), "the second policy")
+        policy.write_text("kind: nonsense")
+        first = worker()
+        os.kill(first, signal.SIGKILL)
+        second = eventually(lambda: (now := worker()) and now != first and now, "another worker")
+
+        message = eventually(told, "an answer")
+
+    assert second != first
+    assert message.startswith("Since then")
 
 
 def test_a_broken_policy_is_named_with_the_place_of_its_fault(pair: list[str], tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 
 from webhook.errors import PolicyError
+from webhook.policy.handover import Handover
 from webhook.policy.model import Policy
 from webhook.policy.parse import parse_policy, read_policy
 
@@ -18,6 +19,7 @@ class PolicySource:
     """The last good policy of a file, swapped whole when the file has a new one.
 
     `current` may be read from any thread; one thread at a time calls `poll`. The constructor raises PolicyError.
+    A process that was forked from the one that made this calls `resume` first.
     """
 
     def __init__(self, path: Path, *, own_namespace: str) -> None:
@@ -28,6 +30,13 @@ class PolicySource:
         self._gone = False
         self._seen: bytes | None = read_policy(path)  # None: the file is missing or empty, and that is known
         self.current = self._parse(self._seen)
+        self._handover = Handover()
+
+    def resume(self) -> None:
+        """Begin where the process ended whose place this one takes, which may have seen policies since the start."""
+        if content := self._handover.get():
+            self._seen = content
+            self.current = self._parse(content)
 
     def poll(self) -> bool:
         """Look at the file once; whether another policy came into force.
@@ -64,6 +73,7 @@ class PolicySource:
         mended, self.problem = self.problem is not None, None
         changed = policy != self.current
         self.current = policy
+        self._handover.put(content)
         if changed or mended:
             log.info("policy %s is in force", policy.name, extra={"generation": policy.generation})
         return changed

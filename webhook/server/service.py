@@ -63,7 +63,9 @@ class AdmissionService:
 
     def start(self) -> None:
         """Start the threads of this worker; called after the fork, since threads don't survive one."""
-        # What was forked is the policy that the program started with, which may be days old.
+        # What was forked is the policy that the program started with, which may be days old, and the file may be a
+        # bad one by now.
+        self._policy.resume()
         self._reload_policy()
         admission_metrics.POLICY_GENERATION.set(self._policy.current.generation)
         self._certificates.start()
