@@ -1,0 +1,79 @@
+"""A WSGI application of paths that take JSON and answer with JSON, and refuse all else in one line of plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flask import Flask, Response, request
+from gunicorn.http.errors import ParseException
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge, UnsupportedMediaType
+
+__all__ = ["Answer", "json_app", "plain_text"]
+
+# From the body of a request to that of the answer.
+Answer = Callable[[bytes], bytes]
+
+
+def json_app(name: str, answers: Mapping[str, Answer], *, max_body_bytes: int) -> Flask:
+    """Return the application that answers a POST to each of the paths; what an answer raises is for its error handlers."""
+    app = Flask(name, static_folder=None)
+    # Werkzeug cuts a chunked body at its limit without a word, so the limit is one byte further than ours.
+    app.config["MAX_CONTENT_LENGTH"] = max_body_bytes + 1
+    for path, answer in answers.items():
+        app.add_url_rule(
+            path,
+            endpoint=path,
+            view_func=_view(answer, max_body_bytes),
+            methods=["POST"],
+            provide_automatic_options=False,
+        )
+    app.register_error_handler(HTTPException, _refused)
+    app.register_error_handler(ParseException, _unreadable)
+    return app
+
+
+def plain_text(status: int, text: str) -> Response:
+    """Return an answer of one line."""
+    return Response(f"{text}\n", status=status, mimetype="text/plain")
+
+
+def _view(answer: Answer, max_body_bytes: int) -> Callable[[], Response]:
+    def view() -> Response:
+        _check_representation()
+        body = request.get_data(cache=False)
+        if len(body) > max_body_bytes:
+            raise RequestEntityTooLarge(f"the body is longer than {max_body_bytes} bytes")
+        return Response(answer(body), mimetype="application/json")
+
+    return view
+
+
+def _check_representation() -> None:
+    """Let through what is JSON as it stands. Parameters of the type are no matter: JSON is UTF-8 (RFC 8259)."""
+    if request.mimetype != "application/json":
+        raise UnsupportedMediaType(f"Content-Type is {request.mimetype or 'not set'}; send application/json")
+    coding = request.headers.get("Content-Encoding", "")
+    if coding.lower() not in ("", "identity"):
+        raise _Encoded(f"Content-Encoding is {coding}; send the body as it is, without one")
+
+
+class _Encoded(UnsupportedMediaType):
+    """A body that would have to be decoded first; the answer says what is understood (RFC 9110 section 15.5.16)."""
+
+    def get_headers(self, *args: Any, **kwargs: Any) -> list[tuple[str, str]]:
+        """Return the headers of the answer."""
+        return [*super().get_headers(*args, **kwargs), ("Accept-Encoding", "identity")]
+
+
+def _unreadable(error: ParseException) -> Response:
+    # gunicorn finds out what is wrong with a chunked body while we read it; it then closes the connection itself.
+    return plain_text(400, f"the body can't be read: {error}")
+
+
+def _refused(error: HTTPException) -> Response:
+    answer = plain_text(error.code or 500, str(error.description))
+    for name, value in error.get_headers():
+        if name in ("Allow", "Accept-Encoding"):
+            answer.headers[name] = value
+    return answer
