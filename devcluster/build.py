@@ -6,10 +6,7 @@ import fcntl
 import hashlib
 import os
 import platform
-import selectors
 import shutil
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from devcluster.errors import BuildError
-from devcluster.tether import tethered
-from devcluster.toolchain import find_go, go_environment
+from devcluster.gobuild import build_module, clock
+from devcluster.toolchain import find_go
 from devcluster.version import GO_MODULE, Versions, read_versions
 
 __all__ = ["COMPONENTS", "assets_folder", "cache_folder", "cache_key", "ensure_built", "say_on_stderr"]
@@ -28,7 +25,7 @@ COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-schedul
 
 _SOURCES = ("go.mod", "go.sum", "main.go")
 _CPU_MINUTES = 18  # measured: 14:46 user + 3:06 system, Go 1.26 on x86-64, nothing compiled before
-_REPORT_SECONDS = 30.0
+_PACKAGES = 2_500
 
 
 def ensure_built(say: Callable[[str], None]) -> Path:
@@ -120,55 +117,17 @@ def _build(target: Path, say: Callable[[str], None]) -> None:
         f"about {max(1, round(_CPU_MINUTES / cores))} minutes on {cores} cores, and a download of some 200 MB"
     )
     started = time.monotonic()
-    # SIGINT and not SIGKILL: go then ends its compilers and removes its scratch files.
-    command = [str(go), "build", "-v", *_flags(versions), "-o", str(assets / "control-plane"), "."]
-    with subprocess.Popen(
-        tethered(command, signum=signal.SIGINT),
-        cwd=GO_MODULE,
-        env={**go_environment(), "GOTMPDIR": str(scratch)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    ) as process:
-        try:
-            last_line = _follow(process, say)
-        except BaseException:
-            process.send_signal(signal.SIGINT)
-            raise
-    if process.returncode:
-        raise BuildError(f"go build in {GO_MODULE} failed with {process.returncode}: {last_line}")
+    build_module(
+        GO_MODULE,
+        assets / "control-plane",
+        go=go,
+        flags=_flags(versions),
+        scratch=scratch,
+        packages=_PACKAGES,
+        say=say,
+    )
     for name in COMPONENTS:
         (assets / name).symlink_to("control-plane")
     assets.rename(target)
     shutil.rmtree(work)
-    say(f"Built in {_clock(time.monotonic() - started)}: {target}")
-
-
-def _follow(process: subprocess.Popen[bytes], say: Callable[[str], None]) -> str:
-    """Report what `go build -v` does until it ends; return its last line, which names the fault if there is one."""
-    assert process.stderr is not None
-    started = reported = time.monotonic()
-    downloaded = compiled = 0
-    pending, last_line = b"", ""
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stderr, selectors.EVENT_READ)
-        while True:
-            if selector.select(timeout=1):
-                chunk = os.read(process.stderr.fileno(), 65_536)
-                if not chunk:
-                    return last_line
-                *lines, pending = (pending + chunk).split(b"\n")
-                for line in lines:
-                    last_line = line.decode(errors="replace")
-                    downloaded += line.startswith(b"go: downloading ")
-                    compiled += not line.startswith(b"go: ")
-            if time.monotonic() - reported >= _REPORT_SECONDS:
-                reported = time.monotonic()
-                elapsed = _clock(reported - started)
-                say(
-                    f"  {elapsed}: {downloaded} modules downloaded, {compiled} packages compiled of about 2,500"
-                )
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+    say(f"Built in {clock(time.monotonic() - started)}: {target}")
