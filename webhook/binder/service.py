@@ -9,16 +9,18 @@ from collections.abc import Mapping
 from webhook.binder.binding import BindPool
 from webhook.binder.condition import ConditionWriter
 from webhook.binder.loop import SchedulingLoop
-from webhook.binder.node_metrics import NodeMetricsReader
 from webhook.binder.reporter import Reporter
 from webhook.binder.takeover import Takeover
 from webhook.binder.watches import Watches
 from webhook.kube.elector import Elector, LeaseTiming
 from webhook.kube.events import EventRecorder
+from webhook.kube.poller import ListPoller
 from webhook.kube.transport import KubeClient
 from webhook.observe.scheduling_metrics import LEADER
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.framework import Framework
+from webhook.scheduling.kinds import NO_NODE_METRICS, NODE_METRICS_PATH, NODE_METRICS_SECONDS
+from webhook.scheduling.objects import NodeMetrics
 
 __all__ = ["BinderService"]
 
@@ -54,10 +56,14 @@ class BinderService:
             timing=timing,
         )
         self._watches = Watches(client, lambda: self._loop)
-        self._node_metrics = NodeMetricsReader(
+        self._node_metrics = ListPoller(
             client,
+            NODE_METRICS_PATH,
+            NodeMetrics,
             lambda measurements: self._loop.measured(measurements),
             wanted=lambda: cache.memory.in_use,
+            interval=NODE_METRICS_SECONDS,
+            trouble=NO_NODE_METRICS,
         )
         self._recorder = EventRecorder(client, instance=identity)
         self._conditions = ConditionWriter(client)

@@ -23,7 +23,7 @@ from webhook.scheduling.objects import (
     StorageClass,
 )
 
-__all__ = ["KINDS", "Kind"]
+__all__ = ["KINDS", "NODE_METRICS_PATH", "NODE_METRICS_SECONDS", "NO_NODE_METRICS", "Kind"]
 
 T = TypeVar("T", bound=HasMetadata)
 
@@ -104,3 +104,8 @@ KINDS: tuple[Kind[Any], ...] = (
     _stored("csinodes", _STORAGE, CSINode),
     _stored("csidrivers", _STORAGE, CSIDriver),
 )
+
+# Not watched, as metrics-server serves lists alone, and read as often as it measures by its manifests.
+NODE_METRICS_PATH = "/apis/metrics.k8s.io/v1beta1/nodes"
+NODE_METRICS_SECONDS = 15.0
+NO_NODE_METRICS = "node metrics can't be read, so nodes are ranked by requests meanwhile"

@@ -8,9 +8,10 @@ from queue import SimpleQueue
 import pytest
 
 from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, FakeApi, Script, in_order
-from webhook.binder.node_metrics import PATH, NodeMetricsReader
+from webhook.kube.poller import ListPoller
 from webhook.scheduling.objects import NodeMetrics
 
+PATH = "/apis/metrics.k8s.io/v1beta1/nodes"
 LIST = {
     "kind": "NodeMetricsList",
     "metadata": {},
@@ -29,10 +30,18 @@ LIST = {
 def reading(
     script: Script, *, wanted: Callable[[], bool] = lambda: True
 ) -> Iterator[SimpleQueue[Sequence[NodeMetrics]]]:
-    """What a reader tells that reads without a pause."""
+    """What a poller tells that reads without a pause."""
     told: SimpleQueue[Sequence[NodeMetrics]] = SimpleQueue()
     with FakeApi(script) as api:
-        reader = NodeMetricsReader(api.client(), told.put, wanted=wanted, interval=0.001)
+        reader = ListPoller(
+            api.client(),
+            PATH,
+            NodeMetrics,
+            told.put,
+            wanted=wanted,
+            interval=0.001,
+            trouble="node metrics can't be read",
+        )
         thread = threading.Thread(target=reader.run)
         thread.start()
         try:
@@ -48,7 +57,7 @@ def listed(exchange: Exchange) -> None:
     exchange.reply(200, LIST)
 
 
-def test_the_measurements_of_all_nodes_are_told() -> None:
+def test_all_objects_are_told() -> None:
     with reading(listed) as told:
         (measurement,) = told.get(timeout=PATIENCE_SECONDS)
 
@@ -75,10 +84,10 @@ def test_trouble_is_logged_once_and_told_as_no_measurement(
     assert [len(answer) for answer in answers] == [0, 0, 1]
     lines = [record.getMessage() for record in caplog.records]
     assert [line for line in lines if "can't be read" in line] == lines[:1]
-    assert lines[1:] == ["node metrics can be read again"]
+    assert lines[1:] == [f"{PATH} can be read again"]
 
 
-def test_nothing_is_asked_while_no_plugin_wants_it() -> None:
+def test_nothing_is_asked_while_it_is_not_wanted() -> None:
     looks = 0
     looked_often = threading.Event()
 
