@@ -15,6 +15,7 @@ __all__ = [
     "DEFAULT_NAMESPACE",
     "BinderSettings",
     "CertMode",
+    "ExtenderSettings",
     "OpsSettings",
     "ServeSettings",
     "ServerSettings",
@@ -75,6 +76,19 @@ class BinderSettings(OpsSettings, frozen=True, kw_only=True):
     namespace: str
     kubeconfig: Path | None = None
     scheduler_config: Path | None = None
+
+
+class ExtenderSettings(ServerSettings, frozen=True, kw_only=True):
+    """Settings of the server that kube-scheduler calls."""
+
+    tls_cert: Path
+    tls_key: Path
+    client_ca: Path
+    kubeconfig: Path | None = None
+    scheduler_config: Path | None = None
+    profile: str | None = None
+    """None: the first of the configuration."""
+    best_score: int = 10
 
 
 class ServeSettings(ServerSettings, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from webhook.cli.authority import certs
 from webhook.cli.group import OneLineErrors
 from webhook.cli.policy_files import policy
 from webhook.cli.questions import audit, check, doctor, simulate
-from webhook.cli.servers import binder, serve
+from webhook.cli.servers import binder, extender, serve
 
 __all__ = ["main"]
 
@@ -29,5 +29,5 @@ def main() -> None:
     """
 
 
-for _command in (serve, binder, check, audit, simulate, policy, certs, doctor):
+for _command in (serve, binder, extender, check, audit, simulate, policy, certs, doctor):
     main.add_command(_command)

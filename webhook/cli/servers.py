@@ -10,9 +10,16 @@ import click
 from webhook.cli.options import FILE, PORT, cluster_options, log_options, ops_options, setting
 from webhook.observe.exposition import shared_between_workers
 from webhook.observe.logs import LogFormat, LogLevel, configure_logging
-from webhook.settings import BinderSettings, CertMode, ServerSettings, ServeSettings, own_namespace
+from webhook.settings import (
+    BinderSettings,
+    CertMode,
+    ExtenderSettings,
+    ServerSettings,
+    ServeSettings,
+    own_namespace,
+)
 
-__all__ = ["binder", "serve"]
+__all__ = ["binder", "extender", "serve"]
 
 
 @click.command(
@@ -95,5 +102,55 @@ def binder(*, namespace: str | None, log_format: LogFormat, log_level: LogLevel,
     settings = BinderSettings(namespace=own_namespace(namespace), **others)
     configure_logging(log_format, level=log_level)
     from webhook.commands import binder as command
+
+    sys.exit(command.run(settings))
+
+
+@click.command(
+    epilog="Example: custom-scheduler extender --tls-cert c.pem --tls-key k.pem --client-ca kube-scheduler-ca.pem"
+)
+@setting(ServerSettings, "--host", help="Address of the TLS port.")
+@setting(ServerSettings, "--port", type=PORT, help="TLS port that kube-scheduler calls.")
+@ops_options
+@click.option("--tls-cert", type=FILE, help="Certificate chain, PEM; re-read when it changes.")
+@click.option("--tls-key", type=FILE, help="Its private key, PEM.")
+@click.option("--client-ca", type=FILE, help="The CA of kube-scheduler's client certificate, PEM.")
+@click.option("--kubeconfig", type=FILE, help="Default: the pod's own, $KUBECONFIG, ~/.kube/config.")
+@click.option(
+    "--scheduler-config",
+    type=FILE,
+    help="A SchedulerConfiguration. Default: one profile, with MemoryUsage alone.",
+)
+@click.option("--profile", help="Whose plugins answer, by its schedulerName. Default: the first.")
+@setting(
+    ExtenderSettings,
+    "--best-score",
+    type=click.IntRange(1, 100),
+    help="What the best node is told. kube-scheduler multiplies by 10 and by the extender's weight.",
+)
+@click.option(
+    "--print-config", is_flag=True, help="Print what to add to kube-scheduler's configuration, and exit."
+)
+@click.option("--url", help="For --print-config: where kube-scheduler reaches this server.")
+@log_options
+def extender(
+    *, print_config: bool, url: str | None, log_format: LogFormat, log_level: LogLevel, **others: Any
+) -> None:
+    """Answer the cluster's own kube-scheduler with a profile's filters and scores.
+
+    Demands client certificates. Pods are filtered and ranked by our plugins beside kube-scheduler's own, whatever
+    their schedulerName.
+    """
+    if print_config:
+        from webhook.extender.fragment import kube_scheduler_fragment
+
+        click.echo(kube_scheduler_fragment(url or f"https://127.0.0.1:{others['port']}"), nl=False)
+        return
+    for option in ("tls_cert", "tls_key", "client_ca"):
+        if others[option] is None:
+            raise click.UsageError(f"Missing option '--{option.replace('_', '-')}'.")
+    settings = ExtenderSettings(**others)
+    configure_logging(log_format, level=log_level)
+    from webhook.commands import extender as command
 
     sys.exit(command.run(settings))
