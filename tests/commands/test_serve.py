@@ -90,6 +90,18 @@ def serving(
         process.wait(30)
 
 
+def replace_worker(process: subprocess.Popen[bytes]) -> None:
+    """Kill the only worker and wait for the next."""
+
+    def worker() -> int:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        return int(children[0]) if children else 0
+
+    first = eventually(worker, "a worker")
+    os.kill(first, signal.SIGKILL)
+    eventually(lambda: worker() not in (0, first), "another worker")
+
+
 def test_offline_answers_a_review_from_the_policy_and_stops_on_sigterm(
     ca: trustme.CA, pair: list[str], tmp_path: Path
 ) -> None:
@@ -121,10 +133,6 @@ def test_a_worker_that_is_replaced_while_the_policys_file_is_bad_has_the_last_go
         message: str = answer["response"]["status"]["message"]
         return message
 
-    def worker() -> int:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        return int(children[0]) if children else 0
-
     port = free_port()
     context = ssl.create_default_context()
     ca.configure_trust(context)
@@ -137,14 +145,33 @@ def test_a_worker_that_is_replaced_while_the_policys_file_is_bad_has_the_last_go
         policy.write_text(POLICY.read_text().replace("Pod must have custom label", "Since then"))
         eventually(lambda: told().startswith("Since then"), "the second policy")
         policy.write_text("kind: nonsense")
-        first = worker()
-        os.kill(first, signal.SIGKILL)
-        second = eventually(lambda: (now := worker()) and now != first and now, "another worker")
+        replace_worker(process)
 
         message = eventually(told, "an answer")
 
-    assert second != first
     assert message.startswith("Since then")
+
+
+def test_a_worker_that_is_replaced_while_the_pairs_files_are_bad_serves_the_pair_of_the_start(
+    ca: trustme.CA, pair: list[str], tmp_path: Path
+) -> None:
+    def handshake() -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
+                context.wrap_socket(sock, server_hostname="localhost").close()
+        except OSError:
+            return False
+        return True
+
+    port = free_port()
+    context = ssl.create_default_context()
+    ca.configure_trust(context)
+    options = ["--offline", "--policy", str(POLICY), "--drain-seconds", "0", *pair]
+    with serving(tmp_path, port, *options) as process:
+        Path(pair[1]).write_text("half a file")
+        replace_worker(process)
+
+        eventually(handshake, "a handshake with the new worker")
 
 
 def test_a_broken_policy_is_named_with_the_place_of_its_fault(pair: list[str], tmp_path: Path) -> None:

@@ -67,15 +67,13 @@ def _binder(settings: ServeSettings) -> Callable[[], BinderService] | None:
 def _certificates(settings: ServeSettings) -> Callable[[], Certificates]:
     """Return what makes a worker's certificates, after finding here, before any fork, whether it can."""
     if settings.tls_cert is not None and settings.tls_key is not None:
-        in_files = partial(
-            FileCertificates,
+        in_files = FileCertificates(
             settings.tls_cert,
             settings.tls_key,
             client_ca=settings.client_ca,
             tls_min_version=settings.tls_min_version,
         )
-        in_files()  # so that a bad pair is told before anything is served
-        return in_files
+        return lambda: in_files
     # A worker gets the CA through the fork, and connections of its own: sockets don't survive being shared.
     with closing(connect(settings.kubeconfig)) as client:
         custody = obtain_custody(KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET))

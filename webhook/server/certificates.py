@@ -37,7 +37,10 @@ log = logging.getLogger("custom_scheduler.server")
 
 
 class FileCertificates:
-    """Serves a pair from files, and follows them as others renew it. Never writes caBundle."""
+    """Serves a pair from files, and follows them as others renew it. Never writes caBundle.
+
+    Make it before the fork: a worker that comes later then has a good pair also where the files are bad by then.
+    """
 
     def __init__(
         self,
@@ -57,11 +60,13 @@ class FileCertificates:
         except CertificateError as error:
             raise ConfigurationError(str(error)) from error
         self._clock = clock
-        self._thread = PeriodicThread("certificate-files", self.poll, seconds=poll_seconds)
+        self._poll_seconds = poll_seconds
 
     def start(self) -> None:
         """Begin to follow the files; after the fork, as threads don't survive one."""
+        self.poll()
         self._tell()
+        self._thread = PeriodicThread("certificate-files", self.poll, seconds=self._poll_seconds)
         self._thread.start()
 
     def stop(self) -> None:
