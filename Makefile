@@ -53,5 +53,8 @@ bench-decisions: $(READY) ## measure a scheduling decision in process, on cluste
 bench-memory-usage: $(READY) ## replay streams of pods, and compare how evenly rules fill nodes with them
 	@$(BIN)/python -m bench.memory_usage
 
+bench-serving: $(READY) ## compare the webhook under load with controller-runtime and kopf; RUNS=7 SECONDS=2
+	@$(BIN)/python -m bench.serving --runs $(or $(RUNS),7) --seconds $(or $(SECONDS),2)
+
 clean: ## remove the virtual environment and what the tools cached
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

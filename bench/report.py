@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +10,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["Figure", "print_figures", "print_table"]
+__all__ = ["Figure", "median_ratio", "print_figures", "print_table"]
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +23,15 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     peer: float | None = None
     ratio: float | None = None
     runs: int
+
+
+def median_ratio(ours: Sequence[float], peer: Sequence[float], *, higher_is_better: bool) -> float:
+    """Return how much better we are than the peer: the median of what each pair of interleaved runs says.
+
+    `ours/peer` where more is better, and `peer/ours` where it is a cost.
+    """
+    pairs = zip(ours, peer, strict=True)
+    return statistics.median(mine / other if higher_is_better else other / mine for mine, other in pairs)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -6,7 +6,10 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["pod_review"]
+__all__ = ["UID", "pod_review"]
+
+UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
+"""The uid of every review."""
 
 
 def pod_review(
@@ -128,7 +131,7 @@ _SPEC = {
     "preemptionPolicy": "PreemptLowerPriority",
 }
 _REQUEST = {
-    "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+    "uid": UID,
     "kind": {"group": "", "version": "v1", "kind": "Pod"},
     "resource": {"group": "", "version": "v1", "resource": "pods"},
     "requestKind": {"group": "", "version": "v1", "kind": "Pod"},
