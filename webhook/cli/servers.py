@@ -112,6 +112,12 @@ def binder(*, namespace: str | None, log_format: LogFormat, log_level: LogLevel,
 @setting(ServerSettings, "--host", help="Address of the TLS port.")
 @setting(ServerSettings, "--port", type=PORT, help="TLS port that kube-scheduler calls.")
 @ops_options
+@setting(
+    ServerSettings,
+    "--drain-seconds",
+    type=click.FloatRange(0, 300),
+    help="After SIGTERM: unready, but still answering, for so long.",
+)
 @click.option("--tls-cert", type=FILE, help="Certificate chain, PEM; re-read when it changes.")
 @click.option("--tls-key", type=FILE, help="Its private key, PEM.")
 @click.option("--client-ca", type=FILE, help="The CA of kube-scheduler's client certificate, PEM.")
