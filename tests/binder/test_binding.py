@@ -10,7 +10,7 @@ import pytest
 
 from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, FakeApi, Script, in_order
 from webhook.binder.binding import Binding, BindPool, BindResult, Outcome
-from webhook.binder.queue import QueuedPod
+from webhook.binder.queued_pod import QueuedPod
 from webhook.kube.backoff import Backoff
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.objects import Pod

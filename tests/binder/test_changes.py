@@ -14,7 +14,8 @@ from webhook.binder.changes import (
     apply_service_change,
     apply_storage_change,
 )
-from webhook.binder.queue import Place, SchedulingQueue
+from webhook.binder.queue import SchedulingQueue
+from webhook.binder.queued_pod import Place
 from webhook.kube.informer import Change
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.labels import EVERYTHING
@@ -160,8 +161,13 @@ def test_services_and_controllers_are_taken_over_and_forgotten(harness: Harness)
 
 
 def test_a_claim_wakes_the_pods_that_wait_for_storage_and_no_others(harness: Harness) -> None:
-    for name, plugin in (("a", "VolumeBinding"), ("b", "NodeResourcesFit")):
-        harness.pod(None, pod(name))
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    for name, plugin, own in (
+        ("a", "VolumeBinding", volumes),
+        ("b", "VolumeBinding", []),
+        ("c", "NodeResourcesFit", volumes),
+    ):
+        harness.pod(None, pod(name, spec={"volumes": own}))
         queued = harness.queue.pop()
         assert queued is not None
         harness.queue.reject(queued, frozenset({plugin}))
@@ -173,4 +179,4 @@ def test_a_claim_wakes_the_pods_that_wait_for_storage_and_no_others(harness: Har
 
     assert known == claim
     assert harness.cache.storage.claim("default", "c") is None
-    assert (harness.queue.count(Place.BACKOFF), harness.queue.count(Place.UNSCHEDULABLE)) == (1, 1)
+    assert (harness.queue.count(Place.BACKOFF), harness.queue.count(Place.UNSCHEDULABLE)) == (1, 2)

@@ -61,7 +61,7 @@ def random_pod(rng: random.Random, name: str, *, node: str = "") -> Pod:
     }
     if affinity:
         spec["affinity"] = affinity
-    if rng.random() < 0.25:
+    if rng.random() < 0.45:
         spec["topologySpreadConstraints"] = [_spread(rng) for _ in range(rng.choice((1, 1, 2)))]
     return make_pod(
         name,

@@ -10,6 +10,7 @@ from webhook.scheduling.events import (
     assigned_pod_event,
     node_event,
     object_event,
+    target_pod_event,
 )
 from webhook.scheduling.objects import Node, Pod
 from webhook.scheduling.testing import make_node, make_pod
@@ -52,6 +53,11 @@ def test_a_nodes_change_is_told_by_what_changed(
         (POD, make_pod(cpu="500m", node="n"), Action.UPDATE_POD_SCALE_DOWN),
         (POD, make_pod(cpu="2", node="n"), None),
         (POD, make_pod(cpu="1", node="n", labels={"a": "1"}), Action.UPDATE_POD_LABEL),
+        (
+            POD,
+            make_pod(cpu="1", node="n", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+            Action.UPDATE,
+        ),
     ],
 )
 def test_an_assigned_pods_change_is_told_by_what_it_may_make_room_for(
@@ -59,6 +65,30 @@ def test_an_assigned_pods_change_is_told_by_what_it_may_make_room_for(
 ) -> None:
     assert assigned_pod_event(old, new) == (
         None if action is None else ClusterEvent(Resource.ASSIGNED_POD, action)
+    )
+
+
+GATED = make_pod(spec={"schedulingGates": [{"name": "g"}]})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "action"),
+    [
+        (make_pod(), make_pod(), None),
+        (make_pod(), make_pod(status={"phase": "Pending"}), None),
+        (make_pod(), make_pod(labels={"a": "1"}), Action.UPDATE_POD_LABEL),
+        (make_pod(), make_pod(spec={"tolerations": [{"key": "a"}]}), Action.UPDATE_POD_TOLERATION),
+        (make_pod(cpu="2"), make_pod(cpu="1"), Action.UPDATE_POD_SCALE_DOWN),
+        (make_pod(cpu="1"), make_pod(cpu="2"), Action.UPDATE),
+        (GATED, make_pod(), Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED),
+        (make_pod(), make_pod(metadata={"annotations": {"a": "1"}}), Action.UPDATE),
+    ],
+)
+def test_a_waiting_pods_change_is_told_by_what_it_may_help_against(
+    old: Pod, new: Pod, action: Action | None
+) -> None:
+    assert target_pod_event(old, new) == (
+        None if action is None else ClusterEvent(Resource.TARGET_POD, action)
     )
 
 

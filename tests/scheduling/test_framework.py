@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from webhook.scheduling.events import Action, ClusterEvent, Resource
 from webhook.scheduling.nodes import NodeInfo, Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import Diagnosis, FitError, Placement, PluginFailure
@@ -286,6 +285,43 @@ def test_a_plugin_that_raises_or_answers_nonsense_fails_only_the_attempt(
         raise AssertionError(decision.message)
 
 
+def test_a_plugin_that_calls_the_pod_pending_is_told_apart() -> None:
+    refusal = Status(Code.PENDING, ("not yet",))
+
+    decision = three_nodes(Waits=Answers(pre_filter=refusal)).schedule(POD)
+
+    assert isinstance(decision, FitError)
+    assert (decision.rejected_by, decision.pending_by) == (frozenset({"Waits"}), frozenset({"Waits"}))
+    assert decision.message == "0/3 nodes are available: not yet."
+
+
+def test_a_filter_that_calls_the_pod_pending_is_told_apart_and_preemption_is_no_help() -> None:
+    class Waits:
+        reasons = (Reason(Code.UNSCHEDULABLE, "full"), Reason(Code.PENDING, "not yet"))
+
+        def filter(self, _pod: Pod, nodes: Nodes) -> Any:
+            return np.array([{"a": 1}.get(name, 2) for name in nodes.names])
+
+    decision = three_nodes(Waits=Waits()).schedule(POD)
+
+    assert isinstance(decision, FitError)
+    assert decision.pending_by == {"Waits"}
+    assert decision.diagnosis.codes().tolist() == [Code.UNSCHEDULABLE, Code.PENDING, Code.PENDING]
+
+
+def test_a_reason_that_no_node_gives_makes_no_pod_pending() -> None:
+    class Waits:
+        reasons = (Reason(Code.UNSCHEDULABLE, "full"), Reason(Code.PENDING, "not yet"))
+
+        def filter(self, _pod: Pod, nodes: Nodes) -> Any:
+            return np.ones(len(nodes), dtype=np.int64)
+
+    decision = three_nodes(Waits=Waits()).schedule(POD)
+
+    assert isinstance(decision, FitError)
+    assert (decision.rejected_by, decision.pending_by) == (frozenset({"Waits"}), frozenset())
+
+
 def test_what_a_plugin_raised_is_logged_with_its_traceback(caplog: pytest.LogCaptureFixture) -> None:
     three_nodes(Faulty=Answers(filter=RuntimeError("boom"))).schedule(POD)
 
@@ -367,33 +403,6 @@ def test_the_queue_is_sorted_by_priority_and_then_time() -> None:
 
     assert framework.sort_key(make_pod(spec={"priority": 1}), 9.0) < framework.sort_key(POD, 1.0)
     assert framework.sort_key(POD, 1.0) < framework.sort_key(POD, 2.0)
-
-
-ADDED = ClusterEvent(Resource.NODE, Action.ADD)
-RELABELLED = ClusterEvent(Resource.NODE, Action.UPDATE_NODE_LABEL)
-POD_GONE = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
-CLAIM_BOUND = ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, Action.UPDATE)
-
-
-@pytest.mark.parametrize(
-    ("rejected_by", "event", "woken"),
-    [
-        ({"NodeResourcesFit"}, ADDED, True),
-        ({"NodeResourcesFit"}, POD_GONE, True),
-        ({"NodeResourcesFit"}, RELABELLED, False),
-        ({"NodeResourcesFit", "NodeAffinity"}, RELABELLED, True),
-        ({"SchedulingGates"}, ADDED, False),
-        ({"Unsupported"}, POD_GONE, False),
-        ({"Unsupported"}, CLAIM_BOUND, True),
-        ({"Unsupported"}, ADDED, False),
-        ({"NoEventsNamed"}, RELABELLED, True),
-        (set[str](), RELABELLED, True),
-    ],
-)
-def test_a_pod_is_woken_by_what_its_rejecting_plugins_wait_for(
-    rejected_by: set[str], event: ClusterEvent, woken: bool
-) -> None:
-    assert three_nodes().is_woken_by(frozenset(rejected_by), event) is woken
 
 
 def test_the_last_pod_that_fits_leaves_no_room_for_the_next() -> None:

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 
 import msgspec
 
-from webhook.binder.queue import QueuedPod
+from webhook.binder.queued_pod import QueuedPod
 from webhook.errors import ApiError, Unreachable
 from webhook.kube.backoff import Backoff
 from webhook.kube.transport import REQUEST_SECONDS, KubeClient, ThrottledError

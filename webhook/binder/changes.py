@@ -9,7 +9,7 @@ from webhook.binder.queue import SchedulingQueue
 from webhook.kube.informer import Change
 from webhook.kube.meta import HasMetadata
 from webhook.scheduling.cache import Cache
-from webhook.scheduling.events import Resource, assigned_pod_event, node_event, object_event
+from webhook.scheduling.events import Action, Resource, assigned_pod_event, node_event, object_event
 from webhook.scheduling.objects import (
     CSIDriver,
     CSINode,
@@ -55,7 +55,7 @@ def apply_node_change(change: Change[Node], cache: Cache, queue: SchedulingQueue
     elif change.old is not None:
         cache.remove_node(change.old.name)
     if (event := node_event(change.old, change.new)) is not None:
-        queue.wake(event)
+        queue.wake(event, change.old, change.new)
 
 
 def apply_pod_change(
@@ -68,7 +68,12 @@ def apply_pod_change(
     elif old is not None:
         cache.remove_pod(old)
     if (event := assigned_pod_event(old, new)) is not None:
-        queue.wake(event)
+        # One that gets its node appears, and one that ends goes.
+        queue.wake(
+            event,
+            None if event.action is Action.ADD else old,
+            None if event.action is Action.DELETE else new,
+        )
     if new is not None and _wants_a_node(new, scheduler_names):
         uid = new.metadata.uid
         if uid in queue:
@@ -113,7 +118,7 @@ def apply_storage_change(change: Change[StorageObject], cache: Cache, queue: Sch
     else:
         cache.storage.remove(known)
     if (event := object_event(_STORAGE_RESOURCES[type(known)], change.old, change.new)) is not None:
-        queue.wake(event)
+        queue.wake(event, change.old, change.new)
 
 
 def _wants_a_node(pod: Pod, scheduler_names: Container[str]) -> bool:

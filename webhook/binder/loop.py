@@ -12,7 +12,8 @@ from typing import Protocol, TypeVar
 from webhook.binder.binding import Binding, BindResult, Outcome
 from webhook.binder.changes import Apply, apply_node_change, apply_pod_change
 from webhook.binder.condition import NotScheduled
-from webhook.binder.queue import QueuedPod, SchedulingQueue
+from webhook.binder.queue import SchedulingQueue
+from webhook.binder.queued_pod import QueuedPod
 from webhook.binder.reporter import Reporter
 from webhook.binder.takeover import Listing, Takeover
 from webhook.kube.informer import Change
@@ -200,7 +201,7 @@ class SchedulingLoop:
                 outcome = NotScheduled(
                     reason=decision.reason, message=decision.message, nominated_node=nominated
                 )
-                self._queue.reject(queued, decision.rejected_by)
+                self._queue.reject(queued, decision.rejected_by, decision.pending_by)
                 self._reporter.unschedulable(queued, outcome, started_at)
 
     def _place(
@@ -275,7 +276,7 @@ class SchedulingLoop:
         elif self._queue.holds(queued):
             self._queue.put_back(queued)
         if freed:
-            self._queue.wake(_CAPACITY_FREED, but=queued)
+            self._queue.wake(_CAPACITY_FREED, binding.pod, None, but=queued)
 
     def _report_sizes(self) -> None:
         now = self._clock()

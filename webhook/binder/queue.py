@@ -5,56 +5,22 @@ The rules are kube-scheduler's (pkg/scheduler/backend/queue). One thread owns a 
 
 from __future__ import annotations
 
-import enum
 import heapq
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
-from webhook.scheduling.events import ClusterEvent
+from webhook.binder.in_flight_events import InFlightEvents
+from webhook.binder.queued_pod import Place, QueuedPod
+from webhook.scheduling.events import ClusterEvent, Happening, target_pod_event
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.objects import Pod
+from webhook.scheduling.queueing_hints import QueueingStrategy
 
-__all__ = ["Place", "QueuedPod", "SchedulingQueue"]
+__all__ = ["SchedulingQueue"]
 
-INITIAL_BACKOFF_SECONDS = 1.0
-MAX_BACKOFF_SECONDS = 10.0
 FLUSH_AFTER_SECONDS = 300.0
 SWEEP_SECONDS = 30.0
 _LEFTOVERS = 64
-
-
-class Place(enum.Enum):
-    """Where a pod waits; the values are those of the label `queue` of `scheduler_pending_pods`."""
-
-    ACTIVE = "active"
-    BACKOFF = "backoff"
-    ERROR_BACKOFF = "error backoff"
-    UNSCHEDULABLE = "unschedulable"
-    GATED = "gated"
-    IN_FLIGHT = "in flight"
-
-
-@dataclass(slots=True, eq=False)
-class QueuedPod:
-    """A pod on its way to a node."""
-
-    pod: Pod
-    queued_at: float
-    place: Place = Place.IN_FLIGHT
-    # Attempts so far, the one under way too.
-    attempts: int = 0
-    first_attempt_at: float | None = None
-    # How often it was rejected, and how often in a row something failed: each has its own backoff.
-    rejections: int = 0
-    errors: int = 0
-    rejected_by: frozenset[str] = frozenset()
-    flushed: bool = False
-    # It was updated while it was in flight.
-    outdated: bool = False
-    # What an entry of a heap must carry to be more than a leftover.
-    ticket: int = 0
-    popped_at_event: int = field(default=0, repr=False)
 
 
 # Expiry or sort key, then the ticket, which never ties.
@@ -76,9 +42,9 @@ class SchedulingQueue:
         self._error_backoff: list[_Entry] = []
         # The unschedulable and the gated, by profile and rejecting plugins: an event is judged once for all alike.
         self._waiting: dict[tuple[str, frozenset[str]], dict[str, QueuedPod]] = {}
-        # When each kind of event last happened, counted in events: what a pod in flight has missed.
-        self._events = 0
-        self._last: dict[ClusterEvent, int] = {}
+        # In the order in which they were popped.
+        self._in_flight: OrderedDict[QueuedPod, None] = OrderedDict()
+        self._events = InFlightEvents()
 
     def __contains__(self, uid: str) -> bool:
         return uid in self._pods
@@ -103,7 +69,7 @@ class SchedulingQueue:
         """Take in a pod that has no node yet."""
         queued = QueuedPod(pod, self._clock())
         self._pods[pod.metadata.uid] = queued
-        self._counts[queued.place] += 1
+        self._enter(queued, Place.IN_FLIGHT)
         self._admit(queued)
 
     def update(self, pod: Pod) -> None:
@@ -117,17 +83,18 @@ class SchedulingQueue:
             self._admit(queued)
         elif queued.place is Place.ACTIVE:
             self._activate(queued)  # its priority may have changed
-        elif _asks_for(old) != _asks_for(pod):
+        elif (event := target_pod_event(old, pod)) is not None:
+            happening = Happening(event, old, pod)
             if queued.place is Place.UNSCHEDULABLE:
-                self._wake(queued)
-            queued.outdated = queued.place is Place.IN_FLIGHT
+                self._requeue(queued, self._strategy(queued, happening))
+            elif queued.place is Place.IN_FLIGHT:
+                self._events.add(happening)
 
     def remove(self, uid: str) -> None:
         """Drop a pod, wherever it is: it has a node, or is gone."""
         queued = self._pods.pop(uid, None)
         if queued is not None:
             self._leave(queued)
-            self._counts[queued.place] -= 1
 
     def pop(self) -> QueuedPod | None:
         """Take the pod to try now, which is in flight until it is requeued or removed; None if none is due.
@@ -141,56 +108,64 @@ class SchedulingQueue:
         now = self._clock()
         self._move(queued, Place.IN_FLIGHT)
         queued.attempts += 1
-        queued.popped_at_event = self._events
-        queued.outdated = False
+        queued.popped_at = self._events.now
         if queued.first_attempt_at is None:
             queued.first_attempt_at = now
         return queued
 
-    def reject(self, queued: QueuedPod, rejected_by: frozenset[str]) -> None:
+    def reject(
+        self, queued: QueuedPod, rejected_by: frozenset[str], pending_by: frozenset[str] = frozenset()
+    ) -> None:
         """Put back a pod for which no node was found; does nothing if it was removed meanwhile.
 
-        It waits for an event that concerns the plugins in `rejected_by` (none: any event), unless one happened
-        during the attempt.
+        It waits for an event that helps against the plugins in `rejected_by` (none: any event), unless one happened
+        during the attempt. One that helps against those in `pending_by` ends its backoff too.
         """
         if not self.holds(queued):
             return
         queued.rejections += 1
         queued.errors = 0
-        queued.rejected_by = rejected_by
+        queued.flushed = False
+        queued.rejected_by, queued.pending_by = rejected_by, pending_by
         queued.queued_at = self._clock()
-        if queued.outdated or self._missed_an_event(queued):
-            self._wake(queued)
-            return
+        strategy = self._missed(queued)
         self._wait(queued, Place.UNSCHEDULABLE, rejected_by)
+        self._requeue(queued, strategy)
 
     def retry_later(self, queued: QueuedPod) -> None:
         """Put back a pod whose attempt failed for reasons that aren't the pod's; nothing wakes it early."""
         if not self.holds(queued):
             return
         queued.errors += 1
+        queued.flushed = False
         queued.queued_at = self._clock()
-        self._push(self._error_backoff, queued, Place.ERROR_BACKOFF, (_backoff_end(queued, queued.errors),))
+        self._push(self._error_backoff, queued, Place.ERROR_BACKOFF, (queued.error_backoff_end,))
 
     def put_back(self, queued: QueuedPod) -> None:
         """Put back a pod whose attempt was given up before it came to anything."""
         if self.holds(queued):
             self._activate(queued)
 
-    def wake(self, event: ClusterEvent, *, but: QueuedPod | None = None) -> None:
+    def wake(
+        self, event: ClusterEvent, old: object | None, new: object | None, *, but: QueuedPod | None = None
+    ) -> None:
         """Wake the unschedulable pods that the event may help, and look again at gated ones that it concerns.
 
-        `but` is the pod that caused the event, which can't help itself.
+        `old` and `new` are the object before and after it. `but` is the pod that caused the event, which can't help
+        itself.
         """
-        self._events += 1
-        self._last[event] = self._events
+        happening = Happening(event, old, new)
+        if self._in_flight:
+            self._events.add(happening)
         for (profile, rejected_by), group in list(self._waiting.items()):
-            if self._frameworks[profile].is_woken_by(rejected_by, event):
-                for queued in list(group.values()):
-                    if queued.place is Place.GATED:
-                        self._admit(queued)
-                    elif queued is not but:
-                        self._wake(queued)
+            if not self._frameworks[profile].queueing_hints.concern(rejected_by, event):
+                continue
+            for queued in list(group.values()):
+                strategy = self._strategy(queued, happening)
+                if queued.place is Place.UNSCHEDULABLE and queued is not but:
+                    self._requeue(queued, strategy)
+                elif queued.place is Place.GATED and strategy is not QueueingStrategy.SKIP:
+                    self._admit(queued)
 
     def flush(self) -> None:
         """Activate the pods whose backoff is over, and those that have been unschedulable for five minutes."""
@@ -205,7 +180,7 @@ class SchedulingQueue:
             for queued in list(group.values()):
                 if queued.place is Place.UNSCHEDULABLE and now - queued.queued_at > FLUSH_AFTER_SECONDS:
                     queued.flushed = True
-                    self._wake(queued)
+                    self._requeue(queued, QueueingStrategy.AFTER_BACKOFF)
 
     def next_flush(self) -> float | None:
         """Return the clock's time at which the next backoff ends, None if no pod backs off."""
@@ -220,9 +195,11 @@ class SchedulingQueue:
         else:
             self._wait(queued, Place.GATED, frozenset({status.plugin}))
 
-    def _wake(self, queued: QueuedPod) -> None:
-        end = _backoff_end(queued, queued.rejections)
-        if end > self._clock():
+    def _requeue(self, queued: QueuedPod, strategy: QueueingStrategy) -> None:
+        if strategy is QueueingStrategy.SKIP:
+            return
+        end = queued.rejection_backoff_end
+        if strategy is QueueingStrategy.AFTER_BACKOFF and end > self._clock():
             self._push(self._backoff, queued, Place.BACKOFF, (end,))
         else:
             self._activate(queued)
@@ -246,26 +223,47 @@ class SchedulingQueue:
 
     def _move(self, queued: QueuedPod, place: Place) -> None:
         self._leave(queued)
-        self._counts[queued.place] -= 1
+        self._enter(queued, place)
+
+    def _enter(self, queued: QueuedPod, place: Place) -> None:
         self._counts[place] += 1
         queued.place = place
+        if place is Place.IN_FLIGHT:
+            self._in_flight[queued] = None
 
     def _leave(self, queued: QueuedPod) -> None:
-        """Make leftovers of the pod's entries."""
+        """Take the pod from its place, and make leftovers of its entries."""
         self._tickets += 1
         queued.ticket = self._tickets
+        self._counts[queued.place] -= 1
         if queued.place in (Place.UNSCHEDULABLE, Place.GATED):
             group = self._waiting[_group(queued)]
             del group[queued.pod.metadata.uid]
             if not group:
                 del self._waiting[_group(queued)]
+        elif queued.place is Place.IN_FLIGHT:
+            del self._in_flight[queued]
+            oldest = next(iter(self._in_flight), None)
+            self._events.forget_before(self._events.now if oldest is None else oldest.popped_at)
 
-    def _missed_an_event(self, queued: QueuedPod) -> bool:
-        framework = self._framework(queued)
-        return any(
-            when > queued.popped_at_event and framework.is_woken_by(queued.rejected_by, event)
-            for event, when in self._last.items()
-        )
+    def _missed(self, queued: QueuedPod) -> QueueingStrategy:
+        """Return what the events during the attempt mean for a pod that was just rejected."""
+        happenings = self._events.since(queued.popped_at)
+        if happenings is None:
+            # One of those that are forgotten may have been for it.
+            return QueueingStrategy.AFTER_BACKOFF
+        found = QueueingStrategy.SKIP
+        for happening in happenings:
+            strategy = self._strategy(queued, happening)
+            if strategy is QueueingStrategy.IMMEDIATELY:
+                return strategy
+            if strategy is not QueueingStrategy.SKIP:
+                found = strategy
+        return found
+
+    def _strategy(self, queued: QueuedPod, happening: Happening) -> QueueingStrategy:
+        hints = self._framework(queued).queueing_hints
+        return hints.strategy(queued.pod, queued.rejected_by, queued.pending_by, happening)
 
     def _framework(self, queued: QueuedPod) -> Framework:
         return self._frameworks[queued.pod.spec.scheduler_name]
@@ -280,13 +278,3 @@ def _first(heap: list[_Entry]) -> QueuedPod | None:
 
 def _group(queued: QueuedPod) -> tuple[str, frozenset[str]]:
     return (queued.pod.spec.scheduler_name, queued.rejected_by)
-
-
-def _backoff_end(queued: QueuedPod, failures: int) -> float:
-    if failures == 0:
-        return queued.queued_at
-    return queued.queued_at + min(MAX_BACKOFF_SECONDS, INITIAL_BACKOFF_SECONDS * 2.0 ** (failures - 1))
-
-
-def _asks_for(pod: Pod) -> tuple[object, ...]:
-    return (pod.spec, pod.metadata.labels, pod.metadata.annotations)

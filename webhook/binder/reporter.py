@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from webhook.binder.binding import Binding
 from webhook.binder.condition import ConditionWriter, NotScheduled
-from webhook.binder.queue import Place, QueuedPod, SchedulingQueue
+from webhook.binder.queue import SchedulingQueue
+from webhook.binder.queued_pod import Place, QueuedPod
 from webhook.kube.events import EventRecorder, Regarding
 from webhook.observe import scheduling_metrics as metrics
 from webhook.scheduling.messages import scheduled_message

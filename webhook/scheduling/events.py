@@ -7,12 +7,26 @@ happens. Source: k8s.io/kube-scheduler/framework/types.go.
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from webhook.scheduling.objects import Node, Pod
 from webhook.scheduling.resources import placed_requests
 
-__all__ = ["Action", "ClusterEvent", "Resource", "assigned_pod_event", "node_event", "object_event"]
+__all__ = [
+    "Action",
+    "ClusterEvent",
+    "ClusterEventWithHint",
+    "Happening",
+    "Hint",
+    "QueueingHint",
+    "Resource",
+    "assigned_pod_event",
+    "node_event",
+    "object_event",
+    "target_pod_event",
+]
 
 
 class Resource(enum.Enum):
@@ -20,6 +34,8 @@ class Resource(enum.Enum):
 
     NODE = "Node"
     ASSIGNED_POD = "AssignedPod"
+    # The waiting pod itself.
+    TARGET_POD = "TargetPod"
     PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
     PERSISTENT_VOLUME = "PersistentVolume"
     STORAGE_CLASS = "StorageClass"
@@ -42,6 +58,8 @@ class Action(enum.Flag):
     UPDATE_NODE_DECLARED_FEATURE = enum.auto()
     UPDATE_POD_LABEL = enum.auto()
     UPDATE_POD_SCALE_DOWN = enum.auto()
+    UPDATE_POD_TOLERATION = enum.auto()
+    UPDATE_POD_SCHEDULING_GATES_ELIMINATED = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +72,34 @@ class ClusterEvent:
     def matches(self, happened: ClusterEvent) -> bool:
         """Tell whether a plugin that registered this event is concerned by `happened`."""
         return self.resource is happened.resource and bool(self.action & happened.action)
+
+
+class QueueingHint(enum.Enum):
+    """Whether a change may help a pod that the plugin rejected."""
+
+    QUEUE_SKIP = "QueueSkip"
+    QUEUE = "Queue"
+
+
+# Called with the rejected pod, and the object before and after the change; None where it was not, or is no more.
+Hint: TypeAlias = Callable[[Pod, Any, Any], QueueingHint]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEventWithHint:
+    """An event that a plugin waits for, and what tells whether it helps this pod; without a hint it is taken to help all."""
+
+    event: ClusterEvent
+    hint: Hint | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """An event that has happened, with the object before and after it."""
+
+    event: ClusterEvent
+    old: object | None = None
+    new: object | None = None
 
 
 def node_event(old: Node | None, new: Node | None) -> ClusterEvent | None:
@@ -100,11 +146,34 @@ def assigned_pod_event(old: Pod | None, new: Pod | None) -> ClusterEvent | None:
     if before is None or after is None:
         return ClusterEvent(Resource.ASSIGNED_POD, Action.ADD if before is None else Action.DELETE)
     action = Action(0)
+    if before.is_terminating != after.is_terminating:
+        # It does not count in the spread of others any more.
+        action |= Action.UPDATE
     if before.labels != after.labels:
         action |= Action.UPDATE_POD_LABEL
     if _scaled_down(before, after):
         action |= Action.UPDATE_POD_SCALE_DOWN
     return ClusterEvent(Resource.ASSIGNED_POD, action) if action else None
+
+
+def target_pod_event(old: Pod, new: Pod) -> ClusterEvent | None:
+    """Return the event behind the change of a pod that waits for a node; None if no more than its status has changed."""
+    if _asks_for(old) == _asks_for(new):
+        return None
+    action = Action(0)
+    if old.labels != new.labels:
+        action |= Action.UPDATE_POD_LABEL
+    if old.spec.tolerations != new.spec.tolerations:
+        action |= Action.UPDATE_POD_TOLERATION
+    if _scaled_down(old, new):
+        action |= Action.UPDATE_POD_SCALE_DOWN
+    if old.spec.scheduling_gates and not new.spec.scheduling_gates:
+        action |= Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
+    return ClusterEvent(Resource.TARGET_POD, action or Action.UPDATE)
+
+
+def _asks_for(pod: Pod) -> tuple[object, ...]:
+    return (pod.spec, pod.metadata.labels, pod.metadata.annotations)
 
 
 def _holds_node(pod: Pod) -> bool:

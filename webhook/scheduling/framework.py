@@ -13,12 +13,12 @@ from itertools import count
 
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.containment import PluginError, ask, ask_status, checked_key, first_refusal
-from webhook.scheduling.events import ClusterEvent
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import UNSUPPORTED, Decision, PluginFailure, Unsupported
 from webhook.scheduling.plugin import MAX_NODE_SCORE, Scores
 from webhook.scheduling.plugin_set import PluginSet
+from webhook.scheduling.queueing_hints import QueueingHints
 from webhook.scheduling.record import Record
 from webhook.scheduling.scheduling_cycle import SchedulingCycle, Search
 from webhook.scheduling.standing import Standings
@@ -48,6 +48,7 @@ class Framework:
         self._timed = None if timing is None else timed(plugins, timing)
         self._turns: defaultdict[str, Iterator[int]] = defaultdict(count)
         self._cache = cache
+        self.queueing_hints = QueueingHints({**plugins.events, UNSUPPORTED: UNSUPPORTED_EVENTS})
         self._standings = Standings(cache.table)
         self._rng = rng
 
@@ -63,10 +64,6 @@ class Framework:
             return checked_key(each.name, ask(each.name, "sort_key", each.plugin.sort_key, pod, queued_at))
         except PluginError:
             return (0.0, queued_at)
-
-    def is_woken_by(self, rejected_by: frozenset[str], event: ClusterEvent) -> bool:
-        """Tell whether the event can make a pod schedulable that these plugins rejected; no names, any event."""
-        return not rejected_by or any(self._waits_for(name, event) for name in rejected_by)
 
     def schedule(self, pod: Pod, record: Record | None = None) -> Decision:
         """Choose a node for the pod, or say why none will do. What a plugin does wrong never raises.
@@ -143,9 +140,3 @@ class Framework:
         if self._timed is None or next(self._turns[step]) % ONE_IN:
             return self._untimed
         return self._timed
-
-    def _waits_for(self, plugin: str, event: ClusterEvent) -> bool:
-        if plugin == UNSUPPORTED:
-            return any(each.matches(event) for each in UNSUPPORTED_EVENTS)
-        events = self._untimed.events.get(plugin)
-        return events is None or any(each.matches(event) for each in events)

@@ -1,7 +1,7 @@
 """What one attempt to schedule a pod came to.
 
 Every way to fail carries the same three things for the queue and the condition: the condition's
-`reason`, the `message`, and `rejected_by`, the names under which events wake the pod.
+`reason`, the `message`, and `rejected_by`, the names under which events wake the pod (those in `pending_by` at once).
 """
 
 from __future__ import annotations
@@ -91,9 +91,21 @@ class Diagnosis:
         for rejection in self.rejections:
             codes[rejection.rows] = Code.UNSCHEDULABLE
             for index, reason in enumerate(rejection.reasons):
-                if reason.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                if reason.code is not Code.UNSCHEDULABLE:
                     codes[rejection.with_reason(index)] = reason.code
         return codes
+
+    def pending_by(self) -> frozenset[str]:
+        """Return those that did so with Pending: they will know at once when the pod can go on."""
+        names = {
+            rejection.plugin
+            for rejection in self.rejections
+            for index, reason in enumerate(rejection.reasons)
+            if reason.code is Code.PENDING and len(rejection.with_reason(index))
+        }
+        if self.pre_filter is not None and self.pre_filter.code is Code.PENDING:
+            names.add(self.pre_filter.plugin)
+        return frozenset(names)
 
     def rejected_by(self) -> frozenset[str]:
         """Return the plugins that rejected nodes or the pod."""
@@ -131,6 +143,11 @@ class FitError:
         """The plugins whose events may make the pod schedulable; empty means any event."""
         return self.diagnosis.rejected_by()
 
+    @property
+    def pending_by(self) -> frozenset[str]:
+        """Those of them whose events let the pod skip its backoff."""
+        return self.diagnosis.pending_by()
+
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
@@ -143,6 +160,7 @@ class Unsupported:
     fields: tuple[str, ...]
     reason: str = field(default=UNSUPPORTED, init=False)
     rejected_by: frozenset[str] = field(default=frozenset({UNSUPPORTED}), init=False)
+    pending_by: frozenset[str] = field(default=frozenset(), init=False)
 
     @property
     def message(self) -> str:
@@ -162,6 +180,7 @@ class PluginFailure:
     message: str
     reason: str = field(default="SchedulerError", init=False)
     rejected_by: frozenset[str] = field(default=frozenset(), init=False)
+    pending_by: frozenset[str] = field(default=frozenset(), init=False)
 
 
 Decision: TypeAlias = Placement | FitError | Unsupported | PluginFailure

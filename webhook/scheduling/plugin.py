@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.columns import BoolArray
-from webhook.scheduling.events import ClusterEvent
+from webhook.scheduling.events import ClusterEvent, ClusterEventWithHint
 from webhook.scheduling.nodes import NodeInfo, Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import Diagnosis
@@ -97,8 +97,8 @@ class Factory(Protocol):
 class EventsPlugin(Protocol):
     """Says which changes can lift the plugin's rejections. Without it, every change wakes the pod."""
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        """Return the events to wait for."""
+    def events_to_register(self) -> tuple[ClusterEvent | ClusterEventWithHint, ...]:
+        """Return the events to wait for; with a hint, only those of them that may help the pod in question."""
 
 
 @runtime_checkable

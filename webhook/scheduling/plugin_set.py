@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from webhook.scheduling.events import ClusterEvent
+from webhook.scheduling.events import ClusterEventWithHint
 from webhook.scheduling.plugin import (
     BindPlugin,
     FilterPlugin,
@@ -59,4 +59,4 @@ class PluginSet:
     # By plugin; those that are missing look at more than one node at a time.
     local: Mapping[str, Local]
     # By plugin; one that is missing is woken by every event.
-    events: Mapping[str, tuple[ClusterEvent, ...]]
+    events: Mapping[str, tuple[ClusterEventWithHint, ...]]

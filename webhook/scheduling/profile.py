@@ -17,7 +17,7 @@ from webhook.errors import ConfigurationError
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
 from webhook.scheduling.containment import FAULTS, PluginError, ask
-from webhook.scheduling.events import ClusterEvent
+from webhook.scheduling.events import ClusterEvent, ClusterEventWithHint
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.per_node import as_filter, as_score
 from webhook.scheduling.plugin import (
@@ -174,9 +174,9 @@ class _Workshop:
             if name not in self.made:
                 raise self._fault(f"pluginConfig has arguments for {name}, which is not enabled")
 
-    def events(self) -> dict[str, tuple[ClusterEvent, ...]]:
+    def events(self) -> dict[str, tuple[ClusterEventWithHint, ...]]:
         """Return what each plugin that says so waits for."""
-        events: dict[str, tuple[ClusterEvent, ...]] = {}
+        events: dict[str, tuple[ClusterEventWithHint, ...]] = {}
         for name, plugin in self.made.items():
             if isinstance(plugin, EventsPlugin):
                 try:
@@ -184,10 +184,14 @@ class _Workshop:
                 except PluginError as error:
                     raise self._fault(str(error)) from error
                 if not isinstance(answer, tuple) or not all(
-                    isinstance(each, ClusterEvent) for each in answer
+                    isinstance(each, ClusterEvent | ClusterEventWithHint) for each in answer
                 ):
-                    raise self._fault(f"plugin {name}: events_to_register: expected a tuple of ClusterEvent")
-                events[name] = answer
+                    raise self._fault(
+                        f"plugin {name}: events_to_register: expected a tuple of ClusterEvent or ClusterEventWithHint"
+                    )
+                events[name] = tuple(
+                    ClusterEventWithHint(each) if isinstance(each, ClusterEvent) else each for each in answer
+                )
         return events
 
     def local(self) -> dict[str, Local]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.scheduling.claims import ClaimRef, claims_of
-from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.events import Action, ClusterEvent, ClusterEventWithHint, Resource
 from webhook.scheduling.objects import PersistentVolume, Pod, Volume
 from webhook.scheduling.storage import Storage
 
@@ -13,7 +13,7 @@ __all__ = ["UNSUPPORTED_EVENTS", "unsupported_fields"]
 
 # What can lift the verdict: the pod's claim is bound after all, or it is bound to, or limited by, something else.
 UNSUPPORTED_EVENTS = tuple(
-    ClusterEvent(resource, Action.ADD | Action.UPDATE | Action.DELETE)
+    ClusterEventWithHint(ClusterEvent(resource, Action.ADD | Action.UPDATE | Action.DELETE))
     for resource in (
         Resource.PERSISTENT_VOLUME_CLAIM,
         Resource.PERSISTENT_VOLUME,

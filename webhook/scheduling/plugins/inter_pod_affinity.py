@@ -17,12 +17,13 @@ from webhook.scheduling.affinity_terms import AffinityTerm, AffinityTerms
 from webhook.scheduling.arguments import parse_args
 from webhook.scheduling.columns import BoolArray, IntArray
 from webhook.scheduling.domains import Domains
-from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.events import Action, ClusterEvent, ClusterEventWithHint, Resource
 from webhook.scheduling.namespaces import Namespaces
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.placed_terms import Role
 from webhook.scheduling.plugin import MAX_NODE_SCORE, Handle, Scores
+from webhook.scheduling.plugins.affinity_hints import AffinityHints
 from webhook.scheduling.pod_groups import PodGroup
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
 
@@ -48,15 +49,24 @@ class InterPodAffinity:
     def __init__(self, args: Mapping[str, Any], handle: Handle) -> None:
         self._args = parse_args("InterPodAffinity", args, AffinityArgs)
         self._namespaces = handle.cache.namespaces
+        self._placed_terms = handle.cache.table.placed_terms
         # Over the whole cluster, from `pre_filter` to `filter` and from `pre_score` to `score`.
         self._rejections: npt.NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
         self._scores: IntArray = np.zeros(0, dtype=np.int64)
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        """Pods come, go or change their labels; nodes come or move to other domains."""
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Wait for pods that are meant to come, go or change their labels; for nodes to; and for the pod itself to."""
+        hints = AffinityHints(self._namespaces, self._placed_terms)
         return (
-            ClusterEvent(Resource.ASSIGNED_POD, Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL),
-            ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
+            ClusterEventWithHint(
+                ClusterEvent(Resource.ASSIGNED_POD, Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL),
+                hints.after_pod_change,
+            ),
+            ClusterEventWithHint(
+                ClusterEvent(Resource.NODE, Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL),
+                hints.after_node_change,
+            ),
+            ClusterEventWithHint(ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL)),
         )
 
     def pre_filter(self, pod: Pod, nodes: Nodes) -> Status:

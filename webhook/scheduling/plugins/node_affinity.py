@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from webhook.scheduling.columns import BoolArray
-from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.events import Action, ClusterEvent, ClusterEventWithHint, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.normalize import relative_to_highest
 from webhook.scheduling.objects import NodeAffinity as Affinity
 from webhook.scheduling.objects import NodeSelectorTerm, Pod
 from webhook.scheduling.plugin import Local, Scores
+from webhook.scheduling.plugins.hints import when_node_lets_in
 from webhook.scheduling.selectors import match_required, match_term
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
 
@@ -29,9 +30,14 @@ class NodeAffinity:
         Reason(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) didn't match Pod's node affinity/selector"),
     )
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        """A node appears or its labels change."""
-        return (ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL),)
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Wait for a node that matches, newly or by new labels."""
+        return (
+            ClusterEventWithHint(
+                ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
+                when_node_lets_in(self.filter),
+            ),
+        )
 
     def pre_filter(self, pod: Pod, _nodes: Nodes) -> Status | frozenset[str]:
         """The node names, where each term asks for some by `metadata.name` (as DaemonSet pods do)."""

@@ -10,10 +10,11 @@ import numpy as np
 
 from webhook.scheduling.arguments import parse_args
 from webhook.scheduling.columns import BoolArray
-from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.events import Action, ClusterEvent, ClusterEventWithHint, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.plugin import Handle, Local
+from webhook.scheduling.plugins.hints import when_node_lets_in
 from webhook.scheduling.status import Code, Reason
 
 __all__ = ["NodeLabel"]
@@ -37,9 +38,14 @@ class NodeLabel:
         text = f"node(s) didn't have the required label(s) {', '.join(self._labels)}"
         self.reasons = (Reason(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, text),)
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        """A node appears or its labels change."""
-        return (ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL),)
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Wait for a node that has the labels, newly or by then."""
+        return (
+            ClusterEventWithHint(
+                ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
+                when_node_lets_in(self.filter),
+            ),
+        )
 
     def filter(self, _pod: Pod, nodes: Nodes) -> BoolArray:
         """Where all labels are present."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webhook.scheduling.columns import BoolArray
-from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.events import Action, ClusterEvent, ClusterEventWithHint, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.plugin import Local
@@ -18,9 +18,9 @@ class NodeName:
     local = Local.NODE
     reasons = (Reason(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) didn't match the requested node name"),)
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        """A node with the name appears."""
-        return (ClusterEvent(Resource.NODE, Action.ADD),)
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Wait for a node to appear."""
+        return (ClusterEventWithHint(ClusterEvent(Resource.NODE, Action.ADD)),)
 
     def pre_filter(self, pod: Pod, _nodes: Nodes) -> Status:
         """Skip for a pod that names none."""

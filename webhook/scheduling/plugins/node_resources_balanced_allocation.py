@@ -17,7 +17,7 @@ from webhook.scheduling.arguments import parse_args
 from webhook.scheduling.columns import BoolArray, IntArray
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
-from webhook.scheduling.per_pod import per_pod
+from webhook.scheduling.per_object import per_object
 from webhook.scheduling.plugin import MAX_NODE_SCORE, Handle, Local, Scores
 from webhook.scheduling.plugins.scored_resources import DEFAULT_RESOURCES, Resources, Wanted, scored_amount
 from webhook.scheduling.resources import balancing_requests
@@ -46,7 +46,7 @@ class NodeResourcesBalancedAllocation:
         self._args = parse_args("NodeResourcesBalancedAllocation", args, BalancedAllocationArgs)
         for fault in _faults(self._args):
             raise ConfigurationError(f"arguments of NodeResourcesBalancedAllocation: {fault}")
-        self._wanted = per_pod(self._work_out_wanted)
+        self._wanted = per_object(self._work_out_wanted)
 
     def pre_score(self, pod: Pod, _nodes: Nodes) -> Status:
         """Skip for a pod that requests none of the resources: it changes no balance."""

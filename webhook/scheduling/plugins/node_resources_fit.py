@@ -17,11 +17,13 @@ import numpy.typing as npt
 from webhook.errors import ConfigurationError
 from webhook.scheduling.arguments import parse_args
 from webhook.scheduling.columns import IntArray
-from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.events import Action, ClusterEvent, ClusterEventWithHint, QueueingHint, Resource
+from webhook.scheduling.lone_node import lone_node
 from webhook.scheduling.nodes import Nodes
-from webhook.scheduling.objects import Pod
-from webhook.scheduling.per_pod import per_pod
+from webhook.scheduling.objects import Node, Pod
+from webhook.scheduling.per_object import per_object
 from webhook.scheduling.plugin import Handle, Local, Rejections, Scores
+from webhook.scheduling.plugins.hints import queue_if
 from webhook.scheduling.plugins.scored_resources import (
     DEFAULT_RESOURCES,
     Resources,
@@ -36,7 +38,14 @@ from webhook.scheduling.plugins.scoring_strategies import (
     most_allocated,
     requested_to_capacity_ratio,
 )
-from webhook.scheduling.resources import CPU, EPHEMERAL_STORAGE, MEMORY, incoming_requests, scoring_requests
+from webhook.scheduling.resources import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    incoming_requests,
+    placed_requests,
+    scoring_requests,
+)
 from webhook.scheduling.status import Code, Reason
 
 __all__ = ["NodeResourcesFit"]
@@ -83,8 +92,8 @@ class NodeResourcesFit:
             raise ConfigurationError(f"arguments of NodeResourcesFit: {fault}")
         self._scoring = self._args.scoring_strategy
         self._strategy = _strategy(self._scoring)
-        self._wanted = per_pod(self._work_out_wanted)
-        self._scored = per_pod(self._work_out_scored)
+        self._wanted = per_object(self._work_out_wanted)
+        self._scored = per_object(self._work_out_scored)
         self._names: tuple[str, ...] = ()
 
     @property
@@ -92,11 +101,18 @@ class NodeResourcesFit:
         """What the bits of the last answer stand for."""
         return (_TOO_MANY_PODS, *(reason for name in self._names for reason in _reasons(name)))
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        """A node appears or grows; a pod goes or shrinks."""
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Wait for a pod to go, or to hold less of what is wanted; for a node that has it all, newly or more of it; or for less wants."""
         return (
-            ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN),
-            ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE),
+            ClusterEventWithHint(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)),
+            ClusterEventWithHint(
+                ClusterEvent(Resource.ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN), self._after_scale_down
+            ),
+            ClusterEventWithHint(
+                ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE),
+                self._after_node_change,
+            ),
+            ClusterEventWithHint(ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_SCALE_DOWN)),
         )
 
     def filter(self, pod: Pod, nodes: Nodes) -> Rejections:
@@ -128,6 +144,23 @@ class NodeResourcesFit:
         scored = [(spec, amount) for spec, amount in amounts if amount is not None]
         weights = np.array([spec.weight for spec, _ in scored], dtype=np.int64)
         return Wanted.of((spec.name, amount) for spec, amount in scored), weights
+
+    def _after_scale_down(self, pod: Pod, old: Pod, new: Pod) -> QueueingHint:
+        before, after = placed_requests(old).amounts, placed_requests(new).amounts
+        wanted = self._wanted(pod).names
+        return queue_if(any(before.get(name, 0) > after.get(name, 0) for name in wanted))
+
+    def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> QueueingHint:
+        wanted, after = self._wanted(pod), lone_node(new)
+        if _shortages(wanted, after).any():
+            return QueueingHint.QUEUE_SKIP
+        if old is None:
+            return QueueingHint.QUEUE
+        before = lone_node(old)
+        return queue_if(
+            (after.pod_limits > before.pod_limits).any()
+            or (after.allocatable_of(wanted.names) > before.allocatable_of(wanted.names)).any()
+        )
 
     def _counts(self, name: str, amount: int) -> bool:
         if amount <= 0:

@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from webhook.scheduling.columns import BoolArray, IntArray
 from webhook.scheduling.domains import Domains
-from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.events import Action, ClusterEvent, ClusterEventWithHint, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.plugin import MAX_NODE_SCORE, Handle, Scores
 from webhook.scheduling.plugins.spread_constraints import Constraint, SpreadConstraints
+from webhook.scheduling.plugins.spread_hints import SpreadHints
 from webhook.scheduling.pod_groups import PodGroup, PodSelector
 from webhook.scheduling.selectors import match_required
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
@@ -48,13 +49,26 @@ class PodTopologySpread:
         self._soft: tuple[Constraint, ...] = ()
         self._ranked: BoolArray = np.zeros(0, dtype=np.bool_)
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        """Pods come, go or change their labels; nodes come, go or move to other domains."""
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Wait for pods that count to come, go or change; for nodes that count to; and for the pod itself to."""
+        hints = SpreadHints(self._constraints)
         return (
-            ClusterEvent(Resource.ASSIGNED_POD, Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL),
-            ClusterEvent(
-                Resource.NODE,
-                Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT,
+            ClusterEventWithHint(
+                ClusterEvent(
+                    Resource.ASSIGNED_POD,
+                    Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL | Action.UPDATE,
+                ),
+                hints.after_pod_change,
+            ),
+            ClusterEventWithHint(
+                ClusterEvent(
+                    Resource.NODE,
+                    Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT,
+                ),
+                hints.after_node_change,
+            ),
+            ClusterEventWithHint(
+                ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL | Action.UPDATE_POD_TOLERATION)
             ),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webhook.scheduling.events import ClusterEvent
+from webhook.scheduling.events import ClusterEventWithHint
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.status import SUCCESS, Code, Status
 
@@ -12,8 +12,8 @@ __all__ = ["SchedulingGates"]
 class SchedulingGates:
     """Wakes on nothing but the pod's own update, which the queue handles."""
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        """None: no change elsewhere removes a gate."""
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Wait for nothing: no change elsewhere removes a gate."""
         return ()
 
     def pre_enqueue(self, pod: Pod) -> Status:

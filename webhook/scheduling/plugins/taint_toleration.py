@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from webhook.scheduling.columns import BoolArray
-from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.events import Action, ClusterEvent, ClusterEventWithHint, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.normalize import relative_to_highest
 from webhook.scheduling.objects import Pod, Taint
 from webhook.scheduling.plugin import Local, Scores
+from webhook.scheduling.plugins.hints import when_node_lets_in
 from webhook.scheduling.status import Code, Reason
 from webhook.scheduling.tolerations import excluded_by, tolerates
 
@@ -22,9 +23,15 @@ class TaintToleration:
     local = Local.NODE
     reasons = (Reason(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) had untolerated taint(s)"),)
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        """A node appears or its taints change."""
-        return (ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT),)
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Wait for a node without excluding taints, newly or by then; or for new tolerations."""
+        return (
+            ClusterEventWithHint(
+                ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT),
+                when_node_lets_in(self.filter),
+            ),
+            ClusterEventWithHint(ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION)),
+        )
 
     def filter(self, pod: Pod, nodes: Nodes) -> BoolArray:
         """Where every excluding taint is tolerated."""

@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from webhook.scheduling.arguments import NoArgs, parse_args
 from webhook.scheduling.claims import ClaimRef, claims_of
-from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.events import Action, ClusterEvent, ClusterEventWithHint, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import PersistentVolumeClaim, Pod
 from webhook.scheduling.plugin import Handle
+from webhook.scheduling.plugins.hints import after_claim_change
 from webhook.scheduling.selectors import match_selector
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
 
@@ -42,13 +43,15 @@ class VolumeBinding:
         self._storage = handle.cache.storage
         self._bound: list[PersistentVolumeClaim] = []
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        """Claims or volumes appear or change; a node appears or its labels change."""
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Wait for the pod's claims, and for volumes, classes and nodes to appear or change."""
         return (
-            ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD | Action.UPDATE),
-            ClusterEvent(Resource.PERSISTENT_VOLUME, Action.ADD | Action.UPDATE),
-            ClusterEvent(Resource.STORAGE_CLASS, Action.ADD | Action.UPDATE),
-            ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
+            ClusterEventWithHint(
+                ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD | Action.UPDATE), after_claim_change
+            ),
+            ClusterEventWithHint(ClusterEvent(Resource.PERSISTENT_VOLUME, Action.ADD | Action.UPDATE)),
+            ClusterEventWithHint(ClusterEvent(Resource.STORAGE_CLASS, Action.ADD | Action.UPDATE)),
+            ClusterEventWithHint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)),
         )
 
     def pre_filter(self, pod: Pod, _nodes: Nodes) -> Status:

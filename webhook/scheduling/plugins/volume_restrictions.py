@@ -13,10 +13,11 @@ import numpy as np
 from webhook.scheduling.arguments import NoArgs, parse_args
 from webhook.scheduling.claims import claims_of
 from webhook.scheduling.columns import BoolArray
-from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.events import Action, ClusterEvent, ClusterEventWithHint, QueueingHint, Resource
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.plugin import Handle
+from webhook.scheduling.plugins.hints import after_claim_change, queue_if
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
 
 __all__ = ["VolumeRestrictions"]
@@ -39,12 +40,14 @@ class VolumeRestrictions:
         parse_args("VolumeRestrictions", args, NoArgs)
         self._cache = handle.cache
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        """A pod goes, or a node or a claim appears."""
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Wait for a pod to go that shares a claim, for a claim to appear, and for nodes, whose pods go with them."""
         return (
-            ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE),
-            ClusterEvent(Resource.NODE, Action.ADD),
-            ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD),
+            ClusterEventWithHint(ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE), _after_pod_deletion),
+            ClusterEventWithHint(ClusterEvent(Resource.NODE, Action.ADD | Action.DELETE)),
+            ClusterEventWithHint(
+                ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD), after_claim_change
+            ),
         )
 
     def pre_filter(self, pod: Pod, _nodes: Nodes) -> Status:
@@ -64,3 +67,9 @@ class VolumeRestrictions:
     def filter(self, _pod: Pod, nodes: Nodes) -> BoolArray:
         """Nowhere, as long as another pod uses the claim."""
         return np.zeros(len(nodes), dtype=np.bool_)
+
+
+def _after_pod_deletion(pod: Pod, old: Pod, _new: None) -> QueueingHint:
+    if old.metadata.namespace != pod.metadata.namespace:
+        return QueueingHint.QUEUE_SKIP
+    return queue_if({ref.claim for ref in claims_of(pod)} & {ref.claim for ref in claims_of(old)})

@@ -13,10 +13,11 @@ import numpy as np
 from webhook.scheduling.arguments import NoArgs, parse_args
 from webhook.scheduling.claims import claims_of
 from webhook.scheduling.columns import BoolArray
-from webhook.scheduling.events import Action, ClusterEvent, Resource
+from webhook.scheduling.events import Action, ClusterEvent, ClusterEventWithHint, QueueingHint, Resource
 from webhook.scheduling.nodes import Nodes
-from webhook.scheduling.objects import PersistentVolume, Pod
+from webhook.scheduling.objects import PersistentVolume, Pod, StorageClass
 from webhook.scheduling.plugin import Handle
+from webhook.scheduling.plugins.hints import after_claim_change, queue_if
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
 
 __all__ = ["VolumeZone"]
@@ -42,13 +43,17 @@ class VolumeZone:
         self._storage = handle.cache.storage
         self._topologies: list[tuple[str, frozenset[str]]] = []
 
-    def events_to_register(self) -> tuple[ClusterEvent, ...]:
-        """Claims or volumes appear or change; a node appears or its labels change."""
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Wait for the pod's claims, for volumes in other places, and for nodes to appear or change their labels."""
         return (
-            ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD | Action.UPDATE),
-            ClusterEvent(Resource.PERSISTENT_VOLUME, Action.ADD | Action.UPDATE),
-            ClusterEvent(Resource.STORAGE_CLASS, Action.ADD),
-            ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
+            ClusterEventWithHint(
+                ClusterEvent(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD | Action.UPDATE), after_claim_change
+            ),
+            ClusterEventWithHint(
+                ClusterEvent(Resource.PERSISTENT_VOLUME, Action.ADD | Action.UPDATE), _after_volume_change
+            ),
+            ClusterEventWithHint(ClusterEvent(Resource.STORAGE_CLASS, Action.ADD), _after_class_added),
+            ClusterEventWithHint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)),
         )
 
     def pre_filter(self, pod: Pod, _nodes: Nodes) -> Status:
@@ -86,3 +91,11 @@ def _topologies(volume: PersistentVolume) -> Iterator[tuple[str, frozenset[str]]
         # A label that is absent, or broken by an empty part, asks for nothing.
         if all(values):
             yield key, frozenset(values)
+
+
+def _after_volume_change(_pod: Pod, old: PersistentVolume | None, new: PersistentVolume) -> QueueingHint:
+    return queue_if(old is None or list(_topologies(old)) != list(_topologies(new)))
+
+
+def _after_class_added(_pod: Pod, _old: None, new: StorageClass) -> QueueingHint:
+    return queue_if(new.volume_binding_mode == "WaitForFirstConsumer")
