@@ -29,6 +29,8 @@ VARIANTS = [
     "overlays/fail",
     "overlays/cert-manager",
 ]
+# Those whose webhook runs as pods, and not beside the API server.
+RUNNING = [each for each in VARIANTS if each != "overlays/devcluster"]
 CLUSTER_WIDE = ["overlays/cluster-wide", "overlays/fail"]
 OWN_NAMESPACE = {"overlays/other-namespace": "placement"}
 
@@ -180,15 +182,40 @@ def test_our_pods_are_restricted_and_carry_the_label_we_ask_for() -> None:
         assert "cpu" not in container["resources"]["limits"]
 
 
-def test_the_pod_outlives_its_drain() -> None:
-    options = ServingOptions()
-    for variant in ("base", "overlays/single"):
-        (webhook,) = [
-            d for d in of_kind(variant, "Deployment") if d["metadata"]["name"] == "custom-scheduler"
-        ]
-        pod = webhook["spec"]["template"]["spec"]
+def webhook_pod(variant: str) -> dict[str, Any]:
+    (webhook,) = [d for d in of_kind(variant, "Deployment") if d["metadata"]["name"] == "custom-scheduler"]
+    pod: dict[str, Any] = webhook["spec"]["template"]["spec"]
+    return pod
 
-        assert pod["terminationGracePeriodSeconds"] > options.drain_seconds + options.graceful_seconds + 1
+
+@pytest.mark.parametrize("variant", RUNNING)
+def test_a_pod_has_the_time_for_its_whole_stop(variant: str) -> None:
+    pod = webhook_pod(variant)
+    (container,) = pod["containers"]
+    options = ServingOptions()
+    pre_stop = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+    stop = pre_stop + options.drain_seconds + options.graceful_seconds + 1
+
+    # Nothing else says how long the drain is: the arithmetic is about the default.
+    assert not [each for each in container["args"] if each.startswith("--drain-seconds")]
+    assert pod["terminationGracePeriodSeconds"] >= stop + 5
+
+
+@pytest.mark.parametrize("variant", RUNNING)
+def test_readiness_fails_early_enough_in_a_drain_for_the_endpoints_to_follow(variant: str) -> None:
+    (container,) = webhook_pod(variant)["containers"]
+    probe = container["readinessProbe"]
+    until_unready = probe["periodSeconds"] * probe["failureThreshold"] + probe.get("timeoutSeconds", 1)
+
+    # What is left is what the endpoints, and those who follow them, may take.
+    assert ServingOptions().drain_seconds - until_unready >= 5
+
+
+def test_a_rollout_takes_no_replica_away_before_another_is_ready() -> None:
+    (webhook,) = [d for d in of_kind("base", "Deployment") if d["metadata"]["name"] == "custom-scheduler"]
+
+    assert webhook["spec"]["replicas"] >= 2
+    assert webhook["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
 
 
 def test_the_shipped_policy_and_scheduler_configuration_are_valid() -> None:
