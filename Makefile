@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit conformance check format cluster bench-admission bench-decisions bench-memory-usage clean
+.PHONY: help demo test test-unit conformance check format cluster bench-admission bench-decisions bench-memory-usage bench-extender clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -55,6 +55,9 @@ bench-memory-usage: $(READY) ## replay streams of pods, and compare how evenly r
 
 bench-serving: $(READY) ## compare the webhook under load with controller-runtime and kopf; RUNS=7 SECONDS=2
 	@$(BIN)/python -m bench.serving --runs $(or $(RUNS),7) --seconds $(or $(SECONDS),2)
+
+bench-extender: $(READY) ## measure what one pod costs in the extender's handlers
+	@$(BIN)/python -m bench.extender
 
 clean: ## remove the virtual environment and what the tools cached
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

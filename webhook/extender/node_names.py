@@ -78,5 +78,7 @@ class NodeNames:
         if None in found:
             unknown = [name for name, row in zip(names, found, strict=True) if row is None]
             found = [row for row in found if row is not None]
-        rows = np.unique(np.array(found, dtype=np.intp))
-        return NamedNodes(Nodes(self._table, None if len(rows) == len(self._table) else rows), unknown)
+        named = np.zeros(len(self._table), dtype=np.bool_)
+        named[np.array(found, dtype=np.intp)] = True
+        every = Nodes(self._table)
+        return NamedNodes(every if named.all() else every.narrow(named), unknown)

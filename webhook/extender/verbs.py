@@ -103,7 +103,7 @@ class Verbs:
             quoted = self._names.quoted(asked.nodes)
         scores = self._told(total, chosen)
         by_score: dict[int, list[bytes]] = {
-            int(score): quoted[scores == score].tolist() for score in np.unique(scores)
+            score: quoted[scores == score].tolist() for score in np.flatnonzero(np.bincount(scores)).tolist()
         }
         if asked.unknown:
             by_score[0] = [*by_score.get(0, ()), *map(msgspec.json.encode, asked.unknown)]
