@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,26 @@ class ApiClient:
                 f"{method} {path}: {response.status}: {_fault(answer)}", status=response.status
             )
         return answer
+
+    def lines(self, path: str, *, silence: float) -> Iterator[bytes]:
+        """GET `path` and yield the lines of an answer that goes on, such as a watch's, as they come.
+
+        Ends with the answer. Raises as `request` does, also when nothing comes for `silence` seconds.
+        """
+        try:
+            response = self._pool.request("GET", path, timeout=silence, preload_content=False)
+            try:
+                if response.status >= 400:
+                    raise RequestError(
+                        f"GET {path}: {response.status}: {_fault(_decode(response.data))}",
+                        status=response.status,
+                    )
+                yield from response
+            finally:
+                response.close()
+                response.release_conn()
+        except urllib3.exceptions.HTTPError as error:
+            raise DevClusterError(f"GET {path}: no answer from port {self._pool.port}: {error}") from error
 
     def close(self) -> None:
         """Close the connections."""

@@ -33,7 +33,8 @@ class DevCluster:
     Entering the `with` block builds the programs if need be, and returns when every component is ready. Leaving
     it, or the end of this process by whatever means, stops all of it and deletes its files. Instances don't collide.
 
-    `apiserver_flags` come last on kube-apiserver's command line; `say` gets the progress of a build, line by line.
+    `apiserver_flags` come last on kube-apiserver's command line, and `controller_manager_flags` on
+    kube-controller-manager's; `say` gets the progress of a build, line by line.
     Entering raises `BuildError` or `StartError`; leaving raises `StartError` if a component ended by itself.
     """
 
@@ -44,11 +45,15 @@ class DevCluster:
         scheduler: bool = True,
         controller_manager: bool = True,
         apiserver_flags: Sequence[str] = (),
+        controller_manager_flags: Sequence[str] = (),
         say: Callable[[str], None] = say_on_stderr,
     ) -> None:
         self._nodes = nodes
         self._options = Options(
-            scheduler=scheduler, controller_manager=controller_manager, apiserver_flags=tuple(apiserver_flags)
+            scheduler=scheduler,
+            controller_manager=controller_manager,
+            apiserver_flags=tuple(apiserver_flags),
+            controller_manager_flags=tuple(controller_manager_flags),
         )
         self._say = say
         self._state: _Running | None = None
@@ -135,6 +140,11 @@ class DevCluster:
         A PATCH is a merge patch. Raises `RequestError` for a status of 400 or more.
         """
         return self._running.api.request(method, path, body, timeout=timeout)
+
+    def client(self, *, connections: int) -> ApiClient:
+        """Return the administrator's client with connections of its own; to be closed by the caller."""
+        running = self._running
+        return _client(running.layout, running.port, connections)
 
     def add_node(
         self,
@@ -223,10 +233,12 @@ class _Running:
         started = guard.call(Start(assets=str(assets), options=options))
         assert isinstance(started, Started)
         layout = Layout(Path(started.folder))
-        api = ApiClient(
-            started.port, authority=layout.authority, credentials=layout.admin, connections=_CONNECTIONS
-        )
+        api = _client(layout, started.port, _CONNECTIONS)
         return cls(guard=guard, layout=layout, port=started.port, api=api)
+
+
+def _client(layout: Layout, port: int, connections: int) -> ApiClient:
+    return ApiClient(port, authority=layout.authority, credentials=layout.admin, connections=connections)
 
 
 def _programs(options: Options) -> list[str]:

@@ -56,7 +56,7 @@ def apiserver_command(assets: Path, layout: Layout, options: Options, port: int)
     ]
 
 
-def controller_manager_command(assets: Path, layout: Layout, port: int) -> list[str]:
+def controller_manager_command(assets: Path, layout: Layout, options: Options, port: int) -> list[str]:
     """Return the command of kube-controller-manager, which answers /healthz on `port`."""
     return [
         str(assets / "kube-controller-manager"),
@@ -72,10 +72,11 @@ def controller_manager_command(assets: Path, layout: Layout, port: int) -> list[
         "--use-service-account-credentials=true",  # each controller with its own role, as kubeadm sets it
         "--kube-api-qps=500",  # a benchmark's thousands of pods come from a Deployment at once
         "--kube-api-burst=1000",
+        *options.controller_manager_flags,
     ]
 
 
-def scheduler_command(assets: Path, layout: Layout, port: int) -> list[str]:
+def scheduler_command(assets: Path, layout: Layout, _options: Options, port: int) -> list[str]:
     """Return the command of kube-scheduler, which answers /readyz on `port`."""
     return [
         str(assets / "kube-scheduler"),

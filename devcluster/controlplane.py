@@ -105,9 +105,11 @@ class ControlPlane:
         for port in self._ports:
             port.close()
 
-    def _start_controller(self, command: Callable[[Path, Layout, int], list[str]], path: str) -> None:
+    def _start_controller(
+        self, command: Callable[[Path, Layout, Options, int], list[str]], path: str
+    ) -> None:
         port = self._reserve_port()
-        process = self._run(command(self._assets, self.layout, port))
+        process = self._run(command(self._assets, self.layout, self._options, port))
         self._controllers.append(_Server(process=process, port=port, path=path))
 
     def _reserve_port(self) -> int:

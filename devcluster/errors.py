@@ -4,12 +4,22 @@ DevClusterError
 ├── BuildError          the programs can't be built or found
 ├── StartError          a component did not start, or ended by itself
 ├── RequestError        the API server answered a request with an error
-└── InstallationError   custom-scheduler did not come up beside it, or ended by itself
+├── InstallationError   custom-scheduler did not come up beside it, or ended by itself
+├── SandboxError        this machine gives us no namespaces to run pods in
+└── PodError            a pod asks for what the process kubelet can't give it, or not yet
 """
 
 from __future__ import annotations
 
-__all__ = ["BuildError", "DevClusterError", "InstallationError", "RequestError", "StartError"]
+__all__ = [
+    "BuildError",
+    "DevClusterError",
+    "InstallationError",
+    "PodError",
+    "RequestError",
+    "SandboxError",
+    "StartError",
+]
 
 
 class DevClusterError(Exception):
@@ -34,3 +44,11 @@ class RequestError(DevClusterError):
 
 class InstallationError(DevClusterError):
     """custom-scheduler did not come up beside the cluster, or ended by itself."""
+
+
+class SandboxError(DevClusterError):
+    """This machine gives us no namespaces to run pods in."""
+
+
+class PodError(DevClusterError):
+    """A pod asks for something that the process kubelet can't give it, or not yet."""

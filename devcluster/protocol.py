@@ -27,6 +27,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     scheduler: bool
     controller_manager: bool
     apiserver_flags: tuple[str, ...]
+    controller_manager_flags: tuple[str, ...] = ()
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True, tag=True):

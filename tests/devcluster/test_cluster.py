@@ -215,6 +215,35 @@ def test_flags_for_the_api_server_come_last_and_a_wrong_one_is_told() -> None:
         pytest.fail("it started")
 
 
+def test_flags_for_the_controller_manager_come_last_and_a_wrong_one_is_told() -> None:
+    with (
+        pytest.raises(
+            StartError, match=r"^kube-controller-manager ended with 1: Error: unknown flag: --nonsense$"
+        ),
+        DevCluster(scheduler=False, controller_manager_flags=["--nonsense"]),
+    ):
+        pytest.fail("it started")
+
+
+def test_a_client_of_ones_own_follows_a_watch(cluster: DevCluster) -> None:
+    client = cluster.client(connections=1)
+    try:
+        first = next(iter(client.lines("/api/v1/nodes?watch=1&timeoutSeconds=20", silence=10)))
+    finally:
+        client.close()
+
+    assert json.loads(first)["object"]["kind"] == "Node"
+
+
+def test_a_watch_that_is_refused_is_an_error(cluster: DevCluster) -> None:
+    client = cluster.client(connections=1)
+    try:
+        with pytest.raises(RequestError, match=r"GET /api/v1/nonsense: 404"):
+            next(iter(client.lines("/api/v1/nonsense", silence=10)))
+    finally:
+        client.close()
+
+
 def kill_scheduler(temporary: Path) -> None:
     [pid] = [pid for pid, command in processes_naming(temporary).items() if "kube-scheduler" in command]
     os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,232 @@
+"""What is done to the installation while it is called: each function is one scenario.
+
+It returns when what it began is over, with the proof that it happened: the calls that follow are counted too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from devcluster.kubelet.kubelet import Kubelet
+from tests.chaos.certificates import Issuer, serving_secret
+from tests.chaos.installed import MANIFESTS, NAMESPACE, Installed
+from tests.chaos.load import Load
+from tests.chaos.newcomer import Newcomer
+from tests.chaos.questions import DENIAL
+from tests.waiting import eventually
+
+__all__ = ["SCENARIOS", "World"]
+
+Proof = dict[str, Any]
+
+_POLICIES = 50
+_POLICY_PATH = f"/api/v1/namespaces/{NAMESPACE}/configmaps/custom-scheduler-policy"
+
+
+class World(msgspec.Struct, frozen=True, kw_only=True):
+    """What a scenario may touch."""
+
+    installed: Installed
+    kubelet: Kubelet
+    load: Load
+    seconds: float
+    """How long the load is to last at least."""
+
+    def newcomer(self) -> Newcomer:
+        """Return one who calls the endpoints without a connection of before."""
+        installed = self.installed
+        return Newcomer(endpoints=installed.endpoints, bundle=lambda: installed.bundles()[0])
+
+
+def a_ca_rotates(world: World) -> Proof:
+    """One CA follows another, through all phases."""
+    installed = world.installed
+    before = installed.certs()
+    with world.newcomer() as newcomer:
+        installed.custom_scheduler("certs", "rotate")
+        phases = [installed.certs()["phase"]]
+
+        def is_stable() -> bool:
+            phase: str = installed.certs()["phase"]
+            if phase != phases[-1]:
+                phases.append(phase)
+            return phase == "stable"
+
+        eventually(is_stable, "the rotation is over", seconds=300)
+    after = installed.certs()
+    assert _signer(before) != _signer(after)
+    assert newcomer.faults == []
+    return {"phases": phases, "handshakes": newcomer.handshakes}
+
+
+def _signer(shown: dict[str, Any]) -> str:
+    (one,) = [each["fingerprint"] for each in shown["authorities"] if each["role"] == "signs"]
+    return str(one)
+
+
+def leaves_renew(world: World) -> Proof:
+    """Each replica signs itself another certificate, twice."""
+
+    def renewed() -> bool:
+        return len(newcomer.serials) == 2 and all(len(each) > 2 for each in newcomer.serials.values())
+
+    with world.newcomer() as newcomer:
+        eventually(renewed, "two renewals of each replica", seconds=120)
+    assert newcomer.faults == []
+    return {
+        "certificates": [len(each) for each in newcomer.serials.values()],
+        "handshakes": newcomer.handshakes,
+    }
+
+
+def a_pod_is_deleted(world: World) -> Proof:
+    """One replica of two is deleted, and another comes in its place."""
+    installed = world.installed
+    gone = installed.pods()[0]["metadata"]
+    installed.cluster.kubectl("delete", "pod", gone["name"], "-n", NAMESPACE, "--wait=false")
+    eventually(lambda: len(installed.pods()) == 3, "another pod in its place")
+    installed.wait_called()
+    installed.wait_gone({gone["uid"]})
+    return {"deleted": gone["name"], "now": [each["metadata"]["name"] for each in installed.pods()]}
+
+
+def a_process_gets_sigterm(world: World) -> Proof:
+    """One replica's process is told to end, and nobody but its readiness probe tells the endpoints; it comes back."""
+    installed = world.installed
+    pod = installed.pods()[0]
+    uid = pod["metadata"]["uid"]
+    world.kubelet.terminate(uid)
+
+    def restarts() -> int:
+        (same,) = [each for each in installed.pods() if each["metadata"]["uid"] == uid]
+        return int(same["status"]["containerStatuses"][0]["restartCount"])
+
+    before = restarts()
+    eventually(lambda: restarts() > before, "the container has been started again", seconds=60)
+    installed.wait_called()
+    return {"restarts": restarts() - before}
+
+
+def the_deployment_restarts(world: World) -> Proof:
+    """A rolling restart of both replicas."""
+    installed = world.installed
+    before = {each["metadata"]["uid"] for each in installed.pods()}
+    installed.cluster.kubectl("rollout", "restart", "deployment/custom-scheduler", "-n", NAMESPACE)
+    installed.wait_rolled_out()
+    installed.wait_gone(before)
+    return {"replaced": len(before)}
+
+
+def the_policy_changes(world: World) -> Proof:
+    """Another policy fifty times."""
+    request = world.installed.cluster.request
+    shipped = (MANIFESTS / "base/policy.yaml").read_text()
+    pause = world.seconds / _POLICIES
+    done = world.load.tally
+    for number in range(_POLICIES):
+        text = shipped.replace(DENIAL, f"{DENIAL} ({number})")
+        request("PATCH", _POLICY_PATH, {"data": {"policy.yaml": text}})
+        calls = done.calls + max(1, int(pause * 100))
+        eventually(lambda calls=calls: done.calls >= calls, "calls under this policy")  # type: ignore[misc]
+    eventually(lambda: done.texts[f"{DENIAL} ({_POLICIES - 1})"], "the last policy is in force")
+    request("PATCH", _POLICY_PATH, {"data": {"policy.yaml": shipped}})
+    shipped_before = done.texts[DENIAL]
+    eventually(lambda: done.texts[DENIAL] > shipped_before + 10, "the shipped policy is in force again")
+    return {
+        "changes": _POLICIES + 1,
+        "seen": sum(text.startswith(f"{DENIAL} (") for text in list(done.texts)),
+    }
+
+
+def the_manifests_are_applied_again(world: World) -> Proof:
+    """The same overlay twice, once as a person does and once as a GitOps tool does."""
+    installed = world.installed
+    before = installed.bundles()
+    installed.apply()
+    server_side = ["--server-side", "--force-conflicts", "--field-manager=gitops"]
+    installed.cluster.kubectl("apply", *server_side, "-f", "-", input=installed.manifests())
+    installed.wait_rolled_out()
+    assert installed.bundles() == before
+    assert all(before)
+    return {"applied": 2}
+
+
+def files_mode_comes_and_goes(world: World) -> Proof:
+    """From our own certificates to those of a Secret as cert-manager makes it, and back, as docs/operations.md says."""
+    installed = world.installed
+    issuer = Issuer()
+    own = {each["metadata"]["uid"] for each in installed.pods()}
+    installed.cluster.kubectl("apply", "-f", "-", input=serving_secret(issuer))
+    # Both CAs are trusted before anything is served by the second. We play cert-manager's injector.
+    installed.apply("cert-manager-authority")
+    installed.set_bundle(lambda before: before + issuer.certificate)
+    eventually(
+        lambda: all(issuer.certificate in each for each in installed.bundles()), "both CAs in caBundle"
+    )
+    installed.apply("cert-manager")
+    installed.wait_gone(own)
+    with world.newcomer() as newcomer:
+        eventually(lambda: newcomer.handshakes > 20, "handshakes in files mode")
+        in_files_mode = {each["metadata"]["uid"] for each in installed.pods()}
+        installed.set_bundle(lambda _: issuer.certificate)
+        calls = world.load.tally.calls
+        eventually(lambda: world.load.tally.calls > calls + 100, "calls with the other CA alone")
+        # And back. The first replica of our own adds its CA before it is ready.
+        installed.apply("cert-manager-authority")
+        installed.wait_gone(in_files_mode)
+    installed.apply()
+    assert newcomer.faults == []
+    assert all(issuer.certificate != each for each in installed.bundles())
+    return {"handshakes": newcomer.handshakes, "issuers": 2}
+
+
+def every_stop_is_a_kill(world: World) -> Proof:
+    """The control: no preStop, no drain, no time to end, and a rolling restart. This has to fail calls."""
+    installed = world.installed
+    _change_template(
+        installed,
+        grace=1,
+        lifecycle=None,
+        env=[{"name": "CUSTOM_SCHEDULER_SERVE_DRAIN_SECONDS", "value": "0"}],
+    )
+    installed.wait_rolled_out()
+    the_deployment_restarts(world)
+    _change_template(installed, grace=1, env=None)  # which an apply leaves to whoever put it there
+    installed.apply()
+    return {"restarts": 2}
+
+
+def _change_template(installed: Installed, *, grace: int, **container: object) -> None:
+    spec = {"terminationGracePeriodSeconds": grace, "containers": [{"name": "webhook", **container}]}
+    installed.cluster.kubectl(
+        *("patch", "deployment", "custom-scheduler", "-n", NAMESPACE, "--type=strategic", "-p"),
+        msgspec.json.encode({"spec": {"template": {"spec": spec}}}).decode(),
+    )
+
+
+def a_wiped_bundle_comes_back(world: World) -> Proof:
+    """An apply that replaces what is there, and caBundle with it. This can't but fail calls, until a replica restores it."""
+    installed = world.installed
+    installed.set_bundle(lambda _: b"")
+    eventually(lambda: all(installed.bundles()), "caBundle is back")
+    return {}
+
+
+SCENARIOS: dict[str, Callable[[World], Proof]] = {
+    each.__name__: each
+    for each in (
+        a_ca_rotates,
+        leaves_renew,
+        a_pod_is_deleted,
+        a_process_gets_sigterm,
+        the_deployment_restarts,
+        the_policy_changes,
+        the_manifests_are_applied_again,
+        files_mode_comes_and_goes,
+        every_stop_is_a_kill,
+        a_wiped_bundle_comes_back,
+    )
+}
