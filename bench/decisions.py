@@ -19,8 +19,8 @@ from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import Profile
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import Placement
+from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.profile import build_framework
-from webhook.scheduling.sources import load_plugins
 
 __all__ = ["BUDGET_US", "main"]
 

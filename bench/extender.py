@@ -17,8 +17,8 @@ from bench.report import Figure, print_figures, print_table
 from webhook.extender.verbs import Verbs
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
+from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.profile import build_framework
-from webhook.scheduling.sources import load_plugins
 from webhook.scheduling.testing import make_cache, make_node, make_node_metrics, make_pod
 
 __all__ = ["BUDGET_MS", "main", "measure"]

@@ -12,8 +12,8 @@ from webhook.policy.parse import parse_policy
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import parse_configuration
 from webhook.scheduling.outcome import FitError, Placement
+from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.profile import build_frameworks
-from webhook.scheduling.sources import load_plugins
 from webhook.scheduling.testing import make_cache, make_node, make_pod
 
 ROOT = Path(__file__).parents[1]

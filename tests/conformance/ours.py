@@ -15,9 +15,9 @@ from webhook.scheduling.framework import Framework
 from webhook.scheduling.kinds import KINDS
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import Placement
+from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.profile import build_framework
 from webhook.scheduling.record import Record
-from webhook.scheduling.sources import load_plugins
 
 __all__ = ["OurScheduler"]
 

@@ -16,8 +16,8 @@ from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig,
 from webhook.scheduling.containment import PluginError
 from webhook.scheduling.nodes import NodeInfo
 from webhook.scheduling.objects import Pod
+from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.profile import build_framework
-from webhook.scheduling.sources import load_plugins
 from webhook.scheduling.testing import make_cache, make_node, make_node_metrics, make_pod
 
 

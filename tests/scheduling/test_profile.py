@@ -17,10 +17,10 @@ from webhook.scheduling.nodes import NodeInfo, Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import FitError, Placement
 from webhook.scheduling.plugin import Handle, Scores
+from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.profile import build_framework, build_frameworks
 from webhook.scheduling.record import Record
 from webhook.scheduling.registry import Registry
-from webhook.scheduling.sources import load_plugins
 from webhook.scheduling.testing import make_cache, make_node, make_pod
 
 POD = make_pod(cpu="100m")

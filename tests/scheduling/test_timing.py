@@ -11,8 +11,8 @@ from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import Placement, PluginFailure
 from webhook.scheduling.plugin import Scores
+from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.profile import build_framework
-from webhook.scheduling.sources import load_plugins
 from webhook.scheduling.status import SKIP, Code, Status
 from webhook.scheduling.testing import make_cache, make_node, make_pod
 from webhook.scheduling.timing import Timing

@@ -21,8 +21,8 @@ from webhook.scheduling.config import (
     SchedulerConfiguration,
     load_configuration,
 )
+from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.profile import build_framework
-from webhook.scheduling.sources import load_plugins
 from webhook.scheduling.timing import Timing
 from webhook.server.certificates import FileCertificates
 from webhook.serving.application import serve

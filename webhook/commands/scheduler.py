@@ -14,8 +14,8 @@ from webhook.kube.config import connect
 from webhook.observe.scheduling_metrics import observe_plugin
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import SchedulerConfiguration, load_configuration
+from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.profile import build_frameworks
-from webhook.scheduling.sources import load_plugins
 from webhook.scheduling.timing import Timing
 
 __all__ = ["Scheduler"]

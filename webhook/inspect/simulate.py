@@ -14,10 +14,10 @@ from webhook.kube.meta import ObjectMeta
 from webhook.scheduling.config import SchedulerConfiguration
 from webhook.scheduling.explanation import Explanation, explain
 from webhook.scheduling.objects import Pod, PodStatus
+from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.profile import build_frameworks
 from webhook.scheduling.quantity import InvalidQuantity
 from webhook.scheduling.resources import placed_requests
-from webhook.scheduling.sources import load_plugins
 
 __all__ = ["Simulation"]
 

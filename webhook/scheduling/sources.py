@@ -1,101 +1,199 @@
-"""Where plugins come from: the built-in ones, entry points, modules and directories of files."""
+"""Where plugins come from beside the built-in ones: entry points, modules and directories of files.
+
+A source is made of units, each of which is imported at once: an entry point, a module, a file.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
+import itertools
 import sys
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import entry_points
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import ModuleType
+from typing import Protocol
 
 from webhook.errors import ConfigurationError
 from webhook.scheduling.config import PluginSource
 from webhook.scheduling.containment import FAULTS
-from webhook.scheduling.plugins import register_built_in
-from webhook.scheduling.registry import Registry, as_factory, collecting, default_registry
+from webhook.scheduling.registry import Registration, Registry, as_factory, collecting
 
-__all__ = ["load_plugins"]
+__all__ = ["Imported", "Unit", "find_units"]
 
 # The package under whose name the files of plugin directories are imported.
 _FILES_PACKAGE = "custom_scheduler_plugins"
+_imports = itertools.count(1)
 
 
-def load_plugins(sources: Iterable[PluginSource] = ()) -> Registry:
-    """Return all plugins: the built-in ones, those registered by code that runs here, and those of the sources.
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The plugins that a unit brought; `module` is what to forget when they go, if they can."""
 
-    Raises ConfigurationError for a source that can't be imported, brings no plugin, or claims a taken name.
-    """
-    registry = Registry()
-    register_built_in(registry)
-    for registration in default_registry:
-        registry.register(registration.name, registration.factory, source=registration.source)
+    registrations: tuple[Registration, ...]
+    module: str | None = None
+
+    def forget(self) -> None:
+        """Let go of the module; what was made by it lives on for as long as somebody holds it."""
+        if self.module is not None:
+            sys.modules.pop(self.module, None)
+
+
+# A module is imported once in a process, and so registers its plugins once.
+_of_modules: dict[str, tuple[ModuleType, Imported]] = {}
+
+
+class Unit(Protocol):
+    """One thing to import. Units are the same if their `where` is; another `version` has to be imported anew."""
+
+    @property
+    def where(self) -> str:
+        """What it is, for people."""
+
+    @property
+    def version(self) -> str:
+        """What changes with its content."""
+
+    def load(self) -> Imported:
+        """Import it; raises ConfigurationError if that fails or brings no plugin."""
+
+
+def find_units(sources: Iterable[PluginSource]) -> Iterator[Unit]:
+    """Yield what is there of the sources now; raises ConfigurationError for a directory that isn't."""
     for source in sources:
         if source.entry_points is not None:
-            _load_entry_points(source.entry_points, registry)
+            points = entry_points(group=source.entry_points)
+            yield from (EntryPointUnit(point) for point in sorted(points, key=lambda point: point.name))
         elif source.module is not None:
-            _load_module(source.module, registry)
+            yield ModuleUnit(source.module)
         elif source.directory is not None:
-            _load_directory(Path(source.directory), registry)
-    return registry
+            yield from _files(Path(source.directory))
 
 
-def _load_entry_points(group: str, registry: Registry) -> None:
-    for point in sorted(entry_points(group=group), key=lambda point: point.name):
-        where = f"entry point {point.name} of {group}"
-        with _importing(where, registry):
-            target = point.load()
-        # What it names may be decorated and so be registered already, by its module's import.
-        if point.name not in registry or registry.get(point.name).source != target.__module__:
-            registry.register(point.name, as_factory(point.name, target), source=where)
+@dataclass(frozen=True, slots=True)
+class EntryPointUnit:
+    """An entry point of an installed distribution, whose name is the plugin's."""
+
+    point: EntryPoint
+
+    @property
+    def where(self) -> str:
+        """Group and name."""
+        return f"entry point {self.point.name} of {self.point.group}"
+
+    @property
+    def version(self) -> str:
+        """That of the distribution."""
+        return "" if self.point.dist is None else self.point.dist.version
+
+    def load(self) -> Imported:
+        """Import what it names, and register that under its name."""
+        with _importing(self.where):
+            # What it names may be decorated and so register itself, by its module's import.
+            registry = Registry()
+            with collecting(registry):
+                target = self.point.load()
+            if self.point.name not in registry:
+                registry.register(self.point.name, as_factory(self.point.name, target), source=self.where)
+            return Imported(tuple(registry))
 
 
-def _load_module(name: str, registry: Registry) -> None:
-    with _importing(f"module {name}", registry):
-        importlib.import_module(name)
-    # Not the count: a module that was imported before has registered its plugins then.
-    if not any(each.source == name or each.source.startswith(f"{name}.") for each in registry):
-        raise _no_plugin(f"module {name}")
+@dataclass(frozen=True, slots=True)
+class ModuleUnit:
+    """A module that can be imported by its name, and registers plugins when it is."""
+
+    name: str
+
+    @property
+    def where(self) -> str:
+        """The name."""
+        return f"module {self.name}"
+
+    @property
+    def version(self) -> str:
+        """Its own word once it is imported, if it has one."""
+        return str(getattr(sys.modules.get(self.name), "__version__", ""))
+
+    def load(self) -> Imported:
+        """Import it, for as long as this process lives."""
+        with _importing(self.where):
+            registry = Registry()
+            with collecting(registry):
+                module = importlib.import_module(self.name)
+            if len(registry):
+                _of_modules[self.name] = module, Imported(tuple(registry))
+            imported_before, imported = _of_modules.get(self.name, (None, None))
+            if imported is None or imported_before is not module:
+                raise _no_plugin(self.where)
+            return imported
 
 
-def _load_directory(directory: Path, registry: Registry) -> None:
+@dataclass(frozen=True, slots=True)
+class FileUnit:
+    """A file of a plugin directory, as it was when it was found."""
+
+    path: Path
+    text: bytes
+
+    @property
+    def where(self) -> str:
+        """The path."""
+        return f"plugin file {self.path}"
+
+    @property
+    def version(self) -> str:
+        """A digest of the text."""
+        return hashlib.sha256(self.text).hexdigest()[:12]
+
+    def load(self) -> Imported:
+        """Run the text as a module of its own, beside those that came from the file before."""
+        name = f"{_FILES_PACKAGE}.{self.path.stem}_{next(_imports)}"
+        with _importing(self.where):
+            spec = importlib.util.spec_from_file_location(name, self.path)
+            assert spec is not None
+            module = importlib.util.module_from_spec(spec)
+            # Dataclasses and msgspec look up the module of a class to resolve its annotations.
+            sys.modules[name] = module
+            registry = Registry()
+            try:
+                with collecting(registry):
+                    # Not by the loader, which might find another text there by now, or an old one in its cache.
+                    exec(compile(self.text, self.path, "exec"), module.__dict__)  # noqa: S102 (plugins are code)
+                if not len(registry):
+                    raise _no_plugin(self.where)
+            except BaseException:
+                del sys.modules[name]
+                raise
+            return Imported(tuple(registry), module=name)
+
+
+def _files(directory: Path) -> Iterator[FileUnit]:
     if not directory.is_dir():
         raise ConfigurationError(
             f"plugin directory {directory} is not there; mount it or take it out of pluginSources"
         )
     for path in sorted(directory.glob("*.py")):
-        before = len(registry)
-        with _importing(f"plugin file {path}", registry):
-            _import_file(path)
-        if len(registry) == before:
-            raise _no_plugin(f"plugin file {path}")
-
-
-def _import_file(path: Path) -> None:
-    # Two directories may hold files of one name.
-    name = f"{_FILES_PACKAGE}.{path.stem}_{zlib.crc32(bytes(path)):08x}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses and msgspec look up the module of a class to resolve its annotations.
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
+        try:
+            yield FileUnit(path, path.read_bytes())
+        except FileNotFoundError:
+            # Gone since the look into the directory.
+            continue
+        except OSError as error:
+            raise ConfigurationError(f"plugin file {path} can't be read: {error.strerror}") from error
 
 
 @contextmanager
-def _importing(what: str, registry: Registry) -> Iterator[None]:
-    """Have registrations go to the registry; whatever goes wrong is a ConfigurationError."""
+def _importing(what: str) -> Iterator[None]:
+    """Have whatever goes wrong be a ConfigurationError that says where."""
     try:
-        with collecting(registry):
-            yield
+        yield
     except ConfigurationError as error:
+        if str(error).startswith(what):
+            raise
         raise ConfigurationError(f"{what}: {error}") from error
     except FAULTS as error:
         raise ConfigurationError(f"{what} can't be imported: {type(error).__name__}: {error}") from error

@@ -21,8 +21,8 @@ from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Node, NodeMetrics, Pod, Quantity
 from webhook.scheduling.per_node import as_filter, as_score
 from webhook.scheduling.plugin import Handle, NormalizePlugin, PreFilterPlugin, PreScorePlugin
+from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.profile import build_framework
-from webhook.scheduling.sources import load_plugins
 from webhook.scheduling.status import Code, Status
 
 __all__ = [

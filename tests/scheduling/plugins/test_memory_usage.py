@@ -11,9 +11,9 @@ from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import Placement
+from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.plugins.memory_usage import MemoryUsage
 from webhook.scheduling.profile import build_framework
-from webhook.scheduling.sources import load_plugins
 from webhook.scheduling.testing import (
     make_cache,
     make_handle,
