@@ -1,0 +1,325 @@
+"""Each alert fires when it has to and not otherwise, as Prometheus' own engine evaluates it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from tests.promql.engine import Series, evaluate
+from tests.promql.observability import Alert, alerts
+
+MINUTES = 90
+EPOCH = 1_800_000_000.0  # seconds since 1970; a value is a minute
+NOW = EPOCH + (MINUTES - 1) * 60
+DAY, HOUR = 86_400.0, 3_600.0
+
+DENY_PODS = {"name": "deny.pods.custom-scheduler.io", "type": "validating", "instance": "api-1"}
+OTHERS = {"name": "validate.example.com", "type": "validating", "instance": "api-1"}
+OURS = {"job": "custom-scheduler", "namespace": "custom-scheduler"}
+THEIRS = {"job": "kube-scheduler", "namespace": "kube-system"}
+
+FAIL_OPEN = "apiserver_admission_webhook_fail_open_count"
+REJECTION = "apiserver_admission_webhook_rejection_count"
+DURATION = "apiserver_admission_webhook_admission_duration_seconds_bucket"
+READY = "custom_scheduler_ready"
+GENERATION = "custom_scheduler_policy_generation"
+REFUSED = "custom_scheduler_policy_refused"
+REQUESTS = "custom_scheduler_admission_requests_total"
+EXPIRY = "custom_scheduler_certificate_expiry_timestamp_seconds"
+LEADER = "leader_election_master_status"
+PENDING = "scheduler_pending_pods"
+ATTEMPTS = "scheduler_schedule_attempts_total"
+
+
+def series(
+    metric: str, before: float | None, last: float | Sequence[float | None], /, **labels: str
+) -> Series:
+    """A series that had the value `before` until its last values: a minute each, or one for a whole hour."""
+    values: list[float | None] = [last] * 60 if isinstance(last, int | float) else list(last)
+    return Series({"__name__": metric, **labels}, [before] * (MINUTES - len(values)) + values)
+
+
+def flat(metric: str, value: float, **labels: str) -> Series:
+    return series(metric, value, value, **labels)
+
+
+def growing(metric: str, minutes: int, **labels: str) -> Series:
+    """A counter that was at 7, and has grown by one in each of the last minutes."""
+    return series(metric, 7, [7.0 + minute for minute in range(1, minutes + 1)], **labels)
+
+
+def born(metric: str, **labels: str) -> Series:
+    """A counter that came with its first event, two minutes ago."""
+    return series(metric, None, [1.0, 1.0, 1.0], **labels)
+
+
+def durations(slow: int, minutes: int) -> list[Series]:
+    """A hundred calls a minute, of which so many took two seconds in the last minutes."""
+    found = []
+    for le, late in (("0.5", False), ("1", False), ("2.5", True), ("+Inf", True)):
+        total, values = 0.0, []
+        for minute in range(MINUTES):
+            is_slow = minute >= MINUTES - minutes
+            total += 100.0 if late or not is_slow else 100.0 - slow
+            values.append(total)
+        found.append(Series({"__name__": DURATION, **DENY_PODS, "le": le}, list(values)))
+    return found
+
+
+@dataclass(frozen=True)
+class Case:
+    alert: str
+    what: str
+    series: list[Series]
+
+
+SOMETHING = flat("up", 1)
+FIRING = [
+    Case("CustomSchedulerFailedOpen", "the counter moves", [growing(FAIL_OPEN, 1, **DENY_PODS)]),
+    Case("CustomSchedulerFailedOpen", "the first call ever that failed open", [born(FAIL_OPEN, **DENY_PODS)]),
+    Case(
+        "CustomSchedulerCallsFail",
+        "calls fail with failurePolicy Fail",
+        [growing(REJECTION, 2, **DENY_PODS, error_type="calling_webhook_error", operation="CREATE")],
+    ),
+    Case(
+        "CustomSchedulerCallsFail",
+        "the first call ever that was refused",
+        [born(REJECTION, **DENY_PODS, error_type="apiserver_internal_error", operation="CREATE")],
+    ),
+    Case("CustomSchedulerCallsSlow", "three in a hundred take two seconds", durations(3, 30)),
+    Case("CustomSchedulerNoReplicaReady", "nothing can be scraped", [SOMETHING]),
+    Case(
+        "CustomSchedulerNoReplicaReady",
+        "only a binder is ready",
+        [
+            series(READY, 1, 0, **OURS, component="webhook", pod="a"),
+            flat(READY, 1, **OURS, component="binder", pod="b"),
+        ],
+    ),
+    Case(
+        "CustomSchedulerReplicaNotReady",
+        "one of two is not",
+        [
+            series(READY, 1, [0.0] * 17, **OURS, component="webhook", pod="a"),
+            flat(READY, 1, **OURS, component="webhook", pod="b"),
+        ],
+    ),
+    Case(
+        "CustomSchedulerPolicyDisagreement",
+        "two policies",
+        [flat(GENERATION, 1.0, **OURS, pod="a"), series(GENERATION, 1, [2.0] * 7, **OURS, pod="b")],
+    ),
+    Case("CustomSchedulerPolicyRefused", "a bad file", [series(REFUSED, 0, [1.0] * 3, **OURS, pod="a")]),
+    Case(
+        "CustomSchedulerAdmissionErrors",
+        "errors come",
+        [growing(REQUESTS, 1, **OURS, pod="a", webhook="/validate", operation="CREATE", verdict="error")],
+    ),
+    Case(
+        "CustomSchedulerAdmissionErrors",
+        "the first error ever",
+        [born(REQUESTS, **OURS, pod="a", webhook="/validate", operation="", verdict="error")],
+    ),
+    Case(
+        "CustomSchedulerCertificateExpiresSoon",
+        "a CA with 29 days",
+        [flat(EXPIRY, NOW + 29 * DAY, **OURS, pod="a", role="ca")],
+    ),
+    Case(
+        "CustomSchedulerCertificateExpiresSoon",
+        "a leaf with 35 hours",
+        [flat(EXPIRY, NOW + 35 * HOUR, **OURS, pod="a", role="leaf")],
+    ),
+    Case(
+        "CustomSchedulerCertificateExpires",
+        "a leaf with 11 hours",
+        [flat(EXPIRY, NOW + 11 * HOUR, **OURS, pod="a", role="leaf")],
+    ),
+    Case(
+        "CustomSchedulerNoLeader",
+        "none of two leads, but kube-scheduler does",
+        [
+            series(LEADER, 1, 0, **OURS, pod="a", name="custom-scheduler"),
+            flat(LEADER, 0, **OURS, pod="b", name="custom-scheduler"),
+            flat(LEADER, 1, **THEIRS, name="kube-scheduler"),
+        ],
+    ),
+    Case("CustomSchedulerNoLeader", "nothing can be scraped", [SOMETHING]),
+    Case(
+        "CustomSchedulerQueueStuck",
+        "attempts have stopped, but not kube-scheduler's",
+        [
+            flat(PENDING, 3, **OURS, pod="a", queue="active"),
+            flat(ATTEMPTS, 9, **OURS, pod="a", result="scheduled", profile="custom-scheduler"),
+            growing(ATTEMPTS, 80, **THEIRS, result="scheduled", profile="default-scheduler"),
+        ],
+    ),
+    Case("CustomSchedulerQueueStuck", "no attempt ever", [flat(PENDING, 3, **OURS, pod="a", queue="active")]),
+    Case(
+        "CustomSchedulerPodsPending",
+        "a pod fits nowhere for 40 minutes",
+        [series(PENDING, 0, [1.0] * 40, **OURS, pod="a", queue="unschedulable")],
+    ),
+    Case(
+        "CustomSchedulerSchedulingErrors",
+        "attempts fail",
+        [growing(ATTEMPTS, 2, **OURS, pod="a", result="error", profile="custom-scheduler")],
+    ),
+    Case(
+        "CustomSchedulerSchedulingErrors",
+        "the first attempt ever that failed",
+        [born(ATTEMPTS, **OURS, pod="a", result="error", profile="custom-scheduler")],
+    ),
+]
+
+SILENT = [
+    Case("CustomSchedulerFailedOpen", "it moved an hour ago", [series(FAIL_OPEN, 7, 8, **DENY_PODS)]),
+    Case("CustomSchedulerFailedOpen", "another webhook's moves", [growing(FAIL_OPEN, 5, **OTHERS)]),
+    Case(
+        "CustomSchedulerFailedOpen",
+        "the API server restarts",
+        [series(FAIL_OPEN, 7, [0.0, 0.0, 0.0], **DENY_PODS)],
+    ),
+    Case(
+        "CustomSchedulerCallsFail",
+        "the policy denies",
+        [growing(REJECTION, 9, **DENY_PODS, error_type="no_error", operation="CREATE")],
+    ),
+    Case(
+        "CustomSchedulerCallsFail",
+        "another webhook's calls fail",
+        [growing(REJECTION, 9, **OTHERS, error_type="calling_webhook_error", operation="CREATE")],
+    ),
+    Case("CustomSchedulerCallsSlow", "all are quick", durations(0, 30)),
+    Case("CustomSchedulerCallsSlow", "slow for two minutes", durations(3, 2)),
+    Case(
+        "CustomSchedulerNoReplicaReady",
+        "one of two is",
+        [
+            flat(READY, 0, **OURS, component="webhook", pod="a"),
+            flat(READY, 1, **OURS, component="webhook", pod="b"),
+        ],
+    ),
+    Case(
+        "CustomSchedulerNoReplicaReady",
+        "a minute of a restart",
+        [series(READY, 1, [0.0, 0.0], **OURS, component="webhook", pod="a")],
+    ),
+    Case(
+        "CustomSchedulerReplicaNotReady",
+        "ten minutes",
+        [series(READY, 1, [0.0] * 10, **OURS, component="binder", pod="a")],
+    ),
+    Case(
+        "CustomSchedulerPolicyDisagreement",
+        "one is two minutes ahead",
+        [
+            series(GENERATION, 1, [2.0] * 4, **OURS, pod="a"),
+            series(GENERATION, 1, [2.0] * 2, **OURS, pod="b"),
+        ],
+    ),
+    Case(
+        "CustomSchedulerPolicyDisagreement",
+        "two installations with a policy each",
+        [flat(GENERATION, 1.0, **OURS, pod="a"), flat(GENERATION, 2.0, namespace="another", pod="b")],
+    ),
+    Case(
+        "CustomSchedulerPolicyRefused",
+        "mended",
+        [series(REFUSED, 0, [1.0] * 9 + [0.0], **OURS, pod="a")],
+    ),
+    Case(
+        "CustomSchedulerAdmissionErrors",
+        "denials are none",
+        [growing(REQUESTS, 9, **OURS, pod="a", webhook="/validate", operation="CREATE", verdict="deny")],
+    ),
+    Case(
+        "CustomSchedulerCertificateExpiresSoon",
+        "a CA that is due in a day, and a leaf renewed in time",
+        [
+            flat(EXPIRY, NOW + 61 * DAY, **OURS, pod="a", role="ca"),
+            flat(EXPIRY, NOW + 55 * HOUR, **OURS, pod="a", role="leaf"),
+        ],
+    ),
+    Case(
+        "CustomSchedulerCertificateExpires",
+        "a leaf with 13 hours",
+        [flat(EXPIRY, NOW + 13 * HOUR, **OURS, pod="a", role="leaf")],
+    ),
+    Case(
+        "CustomSchedulerNoLeader",
+        "one of two leads",
+        [
+            flat(LEADER, 1, **OURS, pod="a", name="custom-scheduler"),
+            flat(LEADER, 0, **OURS, pod="b", name="custom-scheduler"),
+        ],
+    ),
+    Case(
+        "CustomSchedulerNoLeader",
+        "a minute of a takeover",
+        [series(LEADER, 1, [0.0, 0.0], **OURS, pod="a", name="custom-scheduler")],
+    ),
+    Case(
+        "CustomSchedulerQueueStuck",
+        "pods are tried one after the other",
+        [
+            flat(PENDING, 3, **OURS, pod="a", queue="active"),
+            growing(ATTEMPTS, 80, **OURS, pod="a", result="unschedulable", profile="custom-scheduler"),
+        ],
+    ),
+    Case(
+        "CustomSchedulerQueueStuck",
+        "kube-scheduler's queue",
+        [flat(PENDING, 3, **THEIRS, queue="active")],
+    ),
+    Case(
+        "CustomSchedulerPodsPending",
+        "20 minutes",
+        [series(PENDING, 0, [1.0] * 20, **OURS, pod="a", queue="unschedulable")],
+    ),
+    Case("CustomSchedulerPodsPending", "gated", [flat(PENDING, 1, **OURS, pod="a", queue="gated")]),
+    Case(
+        "CustomSchedulerSchedulingErrors",
+        "pods that fit nowhere are none",
+        [growing(ATTEMPTS, 9, **OURS, pod="a", result="unschedulable", profile="custom-scheduler")],
+    ),
+    Case(
+        "CustomSchedulerSchedulingErrors",
+        "kube-scheduler's",
+        [growing(ATTEMPTS, 9, **THEIRS, result="error", profile="default-scheduler")],
+    ),
+]
+
+
+def firing(alert: Alert, given: list[Series]) -> list[dict[str, str]]:
+    """Return the labels of each alert that fires in the last minute: its expression has held for long enough."""
+    (answer,) = evaluate([alert.expr], given, step=60, epoch=EPOCH)
+    assert answer.error == ""
+    needed = alert.for_seconds // 60 + 1
+    return [found.labels for found in answer.series if None not in found.values[-needed:]]
+
+
+def named(case: Case) -> str:
+    return f"{case.alert}: {case.what}"
+
+
+@pytest.mark.parametrize("case", FIRING, ids=named)
+def test_an_alert_fires(case: Case) -> None:
+    alert = alerts()[case.alert]
+
+    found = firing(alert, case.series)
+
+    assert len(found) == 1
+    assert alert.labels_in_texts() <= set(found[0])
+
+
+@pytest.mark.parametrize("case", SILENT, ids=named)
+def test_an_alert_stays_silent(case: Case) -> None:
+    assert firing(alerts()[case.alert], case.series) == []
+
+
+def test_each_alert_is_tried_both_ways() -> None:
+    assert {case.alert for case in FIRING} == {case.alert for case in SILENT} == set(alerts())
