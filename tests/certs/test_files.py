@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import trustme
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -26,6 +27,14 @@ class Clock:
         self.now = utc_now()
 
     def __call__(self) -> datetime:
+        return self.now
+
+
+class BootClock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
         return self.now
 
 
@@ -320,3 +329,130 @@ def test_the_floor_of_tls_versions_holds_after_a_reload(folder: Folder, authorit
     assert files.poll()
 
     assert files.context.minimum_version == ssl.TLSVersion.TLSv1_2
+
+
+# --- the certificate of another CA
+
+
+@pytest.fixture
+def other() -> Authority:
+    return create_authority("custom-scheduler", utc_now())
+
+
+@pytest.fixture
+def boot() -> BootClock:
+    return BootClock()
+
+
+@pytest.fixture
+def settling(folder: Folder, authority: Authority, boot: BootClock) -> CertificateFiles:
+    folder.put_leaf(leaf_of(authority))
+    return CertificateFiles(folder.certificate, folder.key, settle_seconds=60, boot_clock=boot)
+
+
+def test_the_certificate_of_another_ca_is_served_when_that_is_known(
+    folder: Folder, authority: Authority, other: Authority, boot: BootClock, settling: CertificateFiles
+) -> None:
+    folder.put_leaf(leaf_of(other))
+
+    at_first = settling.poll()
+    boot.now += 59
+    shortly_before = settling.poll()
+    served(settling, authority)
+    boot.now += 1
+    in_time = settling.poll()
+
+    assert (at_first, shortly_before, in_time) == (False, False, True)
+    assert settling.fault == ""
+    served(settling, other)
+
+
+def test_a_certificate_of_the_same_ca_is_served_at_once(
+    folder: Folder, authority: Authority, settling: CertificateFiles
+) -> None:
+    folder.put_leaf(leaf_of(authority))
+
+    assert settling.poll()
+
+
+def test_a_newer_certificate_of_the_ca_that_comes_waits_no_longer(
+    folder: Folder, other: Authority, boot: BootClock, settling: CertificateFiles
+) -> None:
+    folder.put_leaf(leaf_of(other))
+    settling.poll()
+    boot.now += 60
+    folder.put_leaf(leaf_of(other))
+
+    assert settling.poll()
+
+
+def test_a_ca_that_gave_way_to_yet_another_is_not_counted_for_it(
+    folder: Folder, other: Authority, boot: BootClock, settling: CertificateFiles
+) -> None:
+    folder.put_leaf(leaf_of(other))
+    settling.poll()
+    boot.now += 60
+    folder.put_leaf(leaf_of(create_authority("custom-scheduler", utc_now())))
+
+    assert not settling.poll()
+
+
+def test_a_ca_that_went_and_came_again_waits_anew(
+    folder: Folder, authority: Authority, other: Authority, boot: BootClock, settling: CertificateFiles
+) -> None:
+    folder.put_leaf(leaf_of(other))
+    settling.poll()
+    folder.put_leaf(leaf_of(authority))
+    settling.poll()
+    boot.now += 60
+    folder.put_leaf(leaf_of(other))
+
+    assert not settling.poll()
+
+
+def test_nothing_waits_for_a_certificate_that_has_expired(
+    folder: Folder, authority: Authority, other: Authority, boot: BootClock
+) -> None:
+    clock = Clock()
+    leaf = leaf_of(authority)
+    folder.put_leaf(leaf)
+    files = CertificateFiles(folder.certificate, folder.key, settle_seconds=60, clock=clock, boot_clock=boot)
+    clock.now = leaf.certificate.not_valid_after_utc
+    folder.put_leaf(sign_leaf(other, ["localhost"], clock.now))
+
+    assert files.poll()
+
+
+def test_the_wait_is_told_once(
+    folder: Folder, other: Authority, settling: CertificateFiles, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder.put_leaf(leaf_of(other))
+
+    with caplog.at_level(logging.INFO):
+        for _ in range(3):
+            settling.poll()
+
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        f"certificate {folder.certificate} is of another CA than the one served: it is served in 60 s, "
+        "when API servers have learned of that CA"
+    )
+
+
+def test_two_keys_of_one_name_are_two_cas(folder: Folder, tmp_path: Path, boot: BootClock) -> None:
+    # cert-manager gives a renewed CA the name of the one before.
+    one, two = (trustme_ca("custom-scheduler issuer") for _ in range(2))
+    folder.put(*pair_of(one))
+    files = CertificateFiles(folder.certificate, folder.key, settle_seconds=60, boot_clock=boot)
+    folder.put(*pair_of(two))
+
+    assert not files.poll()
+
+
+def trustme_ca(name: str) -> trustme.CA:
+    return trustme.CA(organization_name=name, organization_unit_name=name)
+
+
+def pair_of(ca: trustme.CA) -> tuple[bytes, bytes]:
+    leaf = ca.issue_cert("localhost")
+    return leaf.cert_chain_pems[0].bytes(), leaf.private_key_pem.bytes()

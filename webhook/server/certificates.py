@@ -19,6 +19,7 @@ from certs.files import CertificateFiles, read_client_authority
 from certs.leaf import LEAF_LIFETIME, Leaf, sign_leaf
 from webhook.errors import ClusterError, ConfigurationError
 from webhook.kube.backoff import Backoff
+from webhook.kube.clock import boot_time
 from webhook.observe.certificate_metrics import EXPIRY
 from webhook.server.custodian import LOOK_SECONDS, Custodian
 from webhook.server.periodic import PeriodicThread
@@ -49,13 +50,23 @@ class FileCertificates:
         *,
         client_ca: Path | None = None,
         tls_min_version: TlsVersion = TLS_FLOOR,
+        settle_seconds: float = 0.0,
         clock: Clock = utc_now,
         poll_seconds: float = FILE_POLL_SECONDS,
     ) -> None:
-        """Load the pair; raises ConfigurationError if it can't be served."""
+        """Load the pair; raises ConfigurationError if it can't be served.
+
+        A certificate of another CA than the one served waits for `settle_seconds`.
+        """
         try:
             self._files = CertificateFiles(
-                certificate, key, client_ca=client_ca, tls_min_version=tls_min_version, clock=clock
+                certificate,
+                key,
+                client_ca=client_ca,
+                tls_min_version=tls_min_version,
+                settle_seconds=settle_seconds,
+                clock=clock,
+                boot_clock=boot_time,
             )
         except CertificateError as error:
             raise ConfigurationError(str(error)) from error
