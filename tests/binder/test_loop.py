@@ -195,6 +195,21 @@ def test_a_pod_deleted_before_its_binding_is_sent_is_not_bound_and_gives_its_roo
         scheduler.expect_bindings("b on node-1")
 
 
+def test_a_pod_deleted_before_its_binding_is_sent_wakes_those_that_wait_for_its_room() -> None:
+    doorman = Doorman()
+
+    with scheduling(Doorman=doorman) as scheduler:
+        scheduler.add(make_node("node-1", cpu="1"), pod("a", cpu="1"))
+        doorman.wait()
+        scheduler.add(pod("b", cpu="1"))
+        scheduler.expect_condition("b")
+        scheduler.delete(pod("a", cpu="1"))
+        scheduler.pass_time(1)
+        doorman.open.set()
+
+        scheduler.expect_bindings("b on node-1")
+
+
 def test_a_pod_deleted_while_its_binding_is_under_way_is_let_go() -> None:
     with scheduling(in_order(lambda exchange: exchange.refuse(404), created)) as scheduler:
         scheduler.add(make_node("node-1", cpu="1"), pod("a", cpu="1"))

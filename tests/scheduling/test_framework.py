@@ -12,7 +12,7 @@ from webhook.scheduling.nodes import NodeInfo, Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import Diagnosis, FitError, Placement, PluginFailure
 from webhook.scheduling.plugin import Nomination
-from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
+from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status, wait
 from webhook.scheduling.testing import make_cache, make_framework, make_node, make_pod
 
 UNSCHEDULABLE = Code.UNSCHEDULABLE
@@ -338,7 +338,8 @@ def test_a_plugin_that_raises_around_binding_answers_error(
     framework = three_nodes(Faulty=Answers(**{point: kind("boom")}))
     arguments = (POD,) if point == "pre_enqueue" else (POD, "a")
 
-    status = getattr(framework, point)(*arguments)
+    answer = getattr(framework, point)(*arguments)
+    status = answer[0] if point == "permit" else answer
 
     assert status.code is Code.ERROR
     assert status.reasons == (f"plugin Faulty failed in {point}: {kind.__name__}: boom",)
@@ -349,7 +350,7 @@ def test_the_first_plugin_that_refuses_is_named() -> None:
     refusal = Status(UNSCHEDULABLE, ("not now",))
     framework = three_nodes(Fine=Answers(), First=Answers(permit=refusal), Second=Answers(permit=refusal))
 
-    assert framework.permit(POD, "a") == Status(UNSCHEDULABLE, ("not now",), "First")
+    assert framework.permit(POD, "a") == (Status(UNSCHEDULABLE, ("not now",), "First"), {})
     assert framework.pre_bind(POD, "a") == SUCCESS
     assert framework.bind(POD, "a") == SKIP
 
@@ -358,11 +359,38 @@ def test_a_plugin_may_bind_in_place_of_the_binder() -> None:
     assert three_nodes(Binds=Answers(bind=SUCCESS)).bind(POD, "a") == SUCCESS
 
 
-def test_waiting_at_permit_is_refused_by_name() -> None:
-    status = three_nodes(Waits=Answers(permit=Status(Code.WAIT))).permit(POD, "a")
+def test_plugins_can_ask_at_permit_to_wait_each_for_its_own_time() -> None:
+    framework = three_nodes(
+        One=Answers(permit=wait(10)), Fine=Answers(), Other=Answers(permit=wait(3600)), Last=Answers()
+    )
+
+    assert framework.permit(POD, "a") == (Status(Code.WAIT), {"One": 10, "Other": 900})
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        (Status(UNSCHEDULABLE, ("no",)), Status(UNSCHEDULABLE, ("no",), "Second")),
+        (
+            RuntimeError("boom"),
+            Status(Code.ERROR, ("plugin Second failed in permit: RuntimeError: boom",), "Second"),
+        ),
+    ],
+)
+def test_nobody_waits_for_a_pod_that_another_plugin_refuses_at_permit(answer: Any, status: Status) -> None:
+    framework = three_nodes(First=Answers(permit=wait(10)), Second=Answers(permit=answer))
+
+    assert framework.permit(POD, "a") == (status, {})
+
+
+@pytest.mark.parametrize("timeout", [-1, float("nan"), "10"])
+def test_a_time_to_wait_that_is_none_fails_the_attempt(timeout: Any) -> None:
+    status, _ = three_nodes(Waits=Answers(permit=wait(timeout))).permit(POD, "a")
 
     assert status.code is Code.ERROR
-    assert status.message == "plugin Waits failed in permit: the code WAIT means nothing here"
+    assert (
+        status.message == f"plugin Waits failed in permit: timeout: expected seconds to wait, got {timeout!r}"
+    )
 
 
 def test_a_refused_reservation_is_taken_back_from_all_even_if_one_raises() -> None:

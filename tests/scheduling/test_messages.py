@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from webhook.scheduling.messages import fit_error_message, scheduled_message
+import pytest
+
+from webhook.scheduling.messages import fit_error_message, go_duration, scheduled_message
 from webhook.scheduling.outcome import FitError
 from webhook.scheduling.testing import make_cache, make_framework, make_node, make_pod
 
@@ -85,3 +87,21 @@ def test_a_cluster_without_nodes_says_so() -> None:
 
 def test_the_note_about_a_bound_pod_names_pod_and_node() -> None:
     assert scheduled_message(make_pod("web-0"), "n1") == "Successfully assigned default/web-0 to n1"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"),
+        (0.25, "250ms"),
+        (1, "1s"),
+        (2.5, "2.5s"),
+        (10, "10s"),
+        (90, "1m30s"),
+        (900, "15m0s"),
+        (3600, "1h0m0s"),
+        (3661.5, "1h1m1.5s"),
+    ],
+)
+def test_a_time_reads_as_in_go(seconds: float, text: str) -> None:
+    assert go_duration(seconds) == text

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-from webhook.binder.binding import Binding, BindResult, Outcome
+from webhook.binder.binding import BindResult
+from webhook.binder.binding_cycles import Binder, BindingCycles
 from webhook.binder.changes import Apply, apply_node_change, apply_pod_change
-from webhook.binder.condition import NotScheduled
+from webhook.binder.failures import FailureHandler
 from webhook.binder.queue import SchedulingQueue
 from webhook.binder.queued_pod import QueuedPod
 from webhook.binder.reporter import Reporter
@@ -21,14 +22,11 @@ from webhook.kube.meta import HasMetadata
 from webhook.observe import node_metrics
 from webhook.observe import scheduling_metrics as metrics
 from webhook.scheduling.cache import Cache
-from webhook.scheduling.events import Action, ClusterEvent, Resource
 from webhook.scheduling.framework import Framework
-from webhook.scheduling.messages import fit_error_message
 from webhook.scheduling.objects import Node, NodeMetrics, Pod
-from webhook.scheduling.outcome import FitError, Placement, PluginFailure
-from webhook.scheduling.status import Status
+from webhook.scheduling.outcome import Placement, PluginFailure
 
-__all__ = ["Binder", "SchedulingLoop"]
+__all__ = ["SchedulingLoop"]
 
 T = TypeVar("T", bound=HasMetadata)
 
@@ -40,16 +38,6 @@ IDLE_SECONDS = 5.0
 SIZES_SECONDS = 1.0
 # A decision takes milliseconds: one that takes so long waits in a plugin, and nobody knows for how long.
 STUCK_SECONDS = 30.0
-
-_CAPACITY_FREED = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
-_SCHEDULER_ERROR = "SchedulerError"
-
-
-class Binder(Protocol):
-    """Takes placements and later reports each, from another thread."""
-
-    def submit(self, binding: Binding) -> None:
-        """Have a pod bound soon."""
 
 
 class SchedulingLoop:
@@ -72,14 +60,22 @@ class SchedulingLoop:
     ) -> None:
         self._cache = cache
         self._frameworks = frameworks
-        self._binder = binder
         self._reporter = reporter
         self._takeover = takeover
         self._is_leader = is_leader
         self._clock = clock
         self._queue = SchedulingQueue(frameworks, clock)
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._in_flight: dict[str, Binding] = {}
+        self._failures = FailureHandler(self._queue, reporter)
+        self._cycles = BindingCycles(
+            cache=cache,
+            queue=self._queue,
+            binder=binder,
+            reporter=reporter,
+            failures=self._failures,
+            clock=clock,
+            tell=self._inbox.put,
+        )
         self._paused = False
         self._stopped = False
         self._sizes_due = 0.0
@@ -111,11 +107,11 @@ class SchedulingLoop:
 
     def follow(self) -> None:
         """Cease to lead: this replica is not the leader any more."""
-        self._inbox.put(self._takeover.end)
+        self._inbox.put(self._follow)
 
     def bound(self, result: BindResult) -> None:
         """Take in how a binding has ended."""
-        self._inbox.put(partial(self._take_result, result))
+        self._inbox.put(partial(self._cycles.take_result, result))
 
     def pause(self) -> None:
         """Decide nothing more, but go on taking in what is told."""
@@ -142,14 +138,16 @@ class SchedulingLoop:
             if self._stopped:
                 return
             self._queue.flush()
+            self._cache.waiting_pods.expire(self._clock())
             takeover_due = self._takeover.step()
             self._report_sizes()
             if not (self._may_decide() and self._decide_next()):
                 self._idle(takeover_due)
 
     def _idle(self, takeover_due: float | None) -> None:
-        """Wait for word, or until a backoff ends or a takeover goes on."""
-        dues = [due for due in (self._queue.next_flush(), takeover_due) if due is not None]
+        """Wait for word, or until a backoff or a pod's wait ends or a takeover goes on."""
+        expiry = self._cache.waiting_pods.next_expiry()
+        dues = [due for due in (self._queue.next_flush(), expiry, takeover_due) if due is not None]
         patience = min([IDLE_SECONDS, *(max(0.0, due - self._clock()) for due in dues)])
         try:
             self._take(self._inbox.get(timeout=patience))
@@ -167,7 +165,7 @@ class SchedulingLoop:
         return (
             self._takeover.is_over
             and not self._paused
-            and len(self._in_flight) < MAX_IN_FLIGHT
+            and self._cycles.in_flight < MAX_IN_FLIGHT
             and self._is_leader()
         )
 
@@ -182,7 +180,7 @@ class SchedulingLoop:
         except Exception as error:
             log.exception("scheduling %s failed unexpectedly", queued.pod.key)
             self._cache.forget(queued.pod)
-            self._fail(queued, f"{type(error).__name__}: {error}", started_at)
+            self._failures.broken(queued, f"{type(error).__name__}: {error}", started_at)
         self._under_way = None
         return True
 
@@ -193,90 +191,23 @@ class SchedulingLoop:
         metrics.ALGORITHM_DURATION.observe(self._clock() - started_at)
         match decision:
             case Placement():
-                self._place(queued, decision, framework, started_at)
+                self._cycles.begin(queued, decision, framework, started_at)
             case PluginFailure():
-                self._fail(queued, decision.message, started_at)
+                self._failures.broken(queued, decision.message, started_at)
             case _:
-                nominated = decision.nominated_node if isinstance(decision, FitError) else ""
-                outcome = NotScheduled(
-                    reason=decision.reason, message=decision.message, nominated_node=nominated
-                )
-                self._queue.reject(queued, decision.rejected_by, decision.pending_by)
-                self._reporter.unschedulable(queued, outcome, started_at)
-
-    def _place(
-        self, queued: QueuedPod, placement: Placement, framework: Framework, started_at: float
-    ) -> None:
-        pod, node_name = queued.pod, placement.node_name
-        self._cache.assume(pod, node_name)
-        status = framework.reserve(pod, node_name)
-        if status.is_success:
-            status = framework.permit(pod, node_name)
-            if not status.is_success:
-                framework.unreserve(pod, node_name)
-        if not status.is_success:
-            self._cache.forget(pod)
-            self._refuse(queued, status, started_at)
-            return
-        binding = Binding(queued, pod, node_name, placement.node_uid, framework, started_at)
-        self._in_flight[pod.metadata.uid] = binding
-        self._binder.submit(binding)
-
-    def _refuse(self, queued: QueuedPod, status: Status, started_at: float) -> None:
-        """Put a pod back, as a plugin had something against the node that was chosen."""
-        if not status.code.is_rejection:
-            self._fail(queued, status.message, started_at)
-            return
-        message = fit_error_message(all_nodes=1, reasons=dict.fromkeys(status.reasons, 1))
-        self._queue.reject(queued, frozenset({status.plugin}))
-        self._reporter.unschedulable(
-            queued, NotScheduled(reason="Unschedulable", message=message), started_at
-        )
-
-    def _fail(self, queued: QueuedPod, message: str, started_at: float) -> None:
-        self._queue.retry_later(queued)
-        self._reporter.failed(queued, NotScheduled(reason=_SCHEDULER_ERROR, message=message), started_at)
+                self._failures.no_node(queued, decision, started_at)
 
     def _take_pod(self, change: Change[Pod]) -> None:
         apply_pod_change(change, self._cache, self._queue, self._frameworks)
-        known = change.new or change.old
-        binding = self._in_flight.get(known.metadata.uid) if known is not None else None
-        if binding is not None and (
-            change.new is None or change.new.spec.node_name not in ("", binding.node_name)
-        ):
-            binding.cancelled = True
+        self._cycles.pod_changed(change)
 
     def _take_node(self, change: Change[Node]) -> None:
         apply_node_change(change, self._cache, self._queue)
-        if change.new is None and change.old is not None:
-            # The API server doesn't look whether the node exists, and one of the same name is another one.
-            for binding in self._in_flight.values():
-                if binding.node_uid == change.old.metadata.uid:
-                    binding.cancelled = True
+        self._cycles.node_changed(change)
 
     def _take_measurements(self, measurements: Sequence[NodeMetrics]) -> None:
         self._cache.memory.measure(measurements)
         node_metrics.AGE.set(self._cache.memory.age())
-
-    def _take_result(self, result: BindResult) -> None:
-        binding, queued = result.binding, result.binding.queued
-        self._in_flight.pop(binding.pod.metadata.uid, None)
-        if result.outcome is Outcome.BOUND:
-            self._queue.remove(binding.pod.metadata.uid)
-            self._reporter.bound(binding)
-            return
-        binding.framework.unreserve(binding.pod, binding.node_name)
-        freed = self._cache.is_assumed(binding.pod.metadata.uid)
-        self._cache.forget(binding.pod)
-        if result.outcome in (Outcome.GONE, Outcome.TAKEN):
-            self._reporter.lost(binding, result.status.message)
-            self._queue.remove(binding.pod.metadata.uid)
-        elif result.outcome is Outcome.REFUSED and self._queue.holds(queued):
-            self._refuse(queued, result.status, binding.started_at)
-        elif self._queue.holds(queued):
-            self._queue.put_back(queued)
-        if freed:
-            self._queue.wake(_CAPACITY_FREED, binding.pod, None, but=queued)
 
     def _report_sizes(self) -> None:
         now = self._clock()
@@ -285,8 +216,13 @@ class SchedulingLoop:
             # Who doesn't lead follows the same pods, but they don't wait for it.
             self._reporter.sizes(self._queue if self._is_leader() else None, len(self._cache.table))
 
+    def _follow(self) -> None:
+        self._takeover.end()
+        self._cycles.give_up_waiting()
+
     def _pause(self) -> None:
         self._paused = True
+        self._cycles.give_up_waiting()
 
     def _stop(self) -> None:
         self._stopped = True

@@ -14,6 +14,7 @@ from webhook.scheduling.namespaces import Namespaces
 from webhook.scheduling.objects import Node, Pod
 from webhook.scheduling.storage import Storage
 from webhook.scheduling.table import NodeTable, PlacedPod
+from webhook.scheduling.waiting_pods import WaitingPods
 from webhook.scheduling.workloads import Workloads
 
 __all__ = ["Cache"]
@@ -28,6 +29,8 @@ class Cache:
         self.workloads = Workloads()
         self.namespaces = Namespaces()
         self.storage = Storage()
+        # Some of the assumed ones. Unlike all else here they may be asked for from any thread.
+        self.waiting_pods = WaitingPods()
         self._placed: dict[str, PlacedPod] = {}
         self._assumed: set[str] = set()
 

@@ -37,7 +37,7 @@ _CODES: Mapping[str, frozenset[Code]] = {
     "post_filter": _REJECTIONS,
     "pre_score": frozenset({Code.SUCCESS, Code.SKIP}),
     "reserve": _GO_OR_NOT,
-    "permit": _GO_OR_NOT,
+    "permit": _GO_OR_NOT | {Code.WAIT},
     "pre_bind": _GO_OR_NOT,
     "bind": _GO_OR_NOT | {Code.SKIP},
 }
@@ -101,6 +101,8 @@ def checked_status(plugin: str, point: str, answer: object) -> Status:
         raise PluginError(plugin, point, answer.message)
     if answer.code not in _CODES[point]:
         raise PluginError(plugin, point, f"the code {answer.code.name} means nothing here")
+    if answer.code is Code.WAIT and not (_is_number(answer.timeout) and answer.timeout >= 0):
+        raise PluginError(plugin, point, f"timeout: expected seconds to wait, got {answer.timeout!r}")
     return answer.by(plugin)
 
 
@@ -130,9 +132,7 @@ def checked_bits(plugin: str, answer: object, reasons: object, nodes: int) -> np
 
 def checked_key(plugin: str, answer: object) -> tuple[float, ...]:
     """Return a sort key that can be compared with any other; a wrong one is logged and raises PluginError."""
-    if isinstance(answer, tuple) and all(
-        isinstance(part, int | float) and not math.isnan(part) for part in answer
-    ):
+    if isinstance(answer, tuple) and all(map(_is_number, answer)):
         return answer
     error = PluginError(plugin, "sort_key", f"expected a tuple of numbers, got {answer!r}")
     log.error("%s", error)
@@ -166,6 +166,10 @@ def _checked_reasons(plugin: str, reasons: object) -> tuple[Reason, ...]:
     if not isinstance(reasons, tuple) or not _are_all(reasons, Reason):
         raise PluginError(plugin, "filter", f"reasons: expected a tuple of Reason, got {reasons!r}")
     return reasons
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not math.isnan(value)
 
 
 def _are_all(values: object, type_: type) -> bool:

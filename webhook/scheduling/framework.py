@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import count
 
@@ -22,9 +22,10 @@ from webhook.scheduling.queueing_hints import QueueingHints
 from webhook.scheduling.record import Record
 from webhook.scheduling.scheduling_cycle import SchedulingCycle, Search
 from webhook.scheduling.standing import Standings
-from webhook.scheduling.status import SKIP, Code, Status
+from webhook.scheduling.status import SKIP, SUCCESS, Code, Status
 from webhook.scheduling.timing import ONE_IN, Timing, timed
 from webhook.scheduling.unsupported import UNSUPPORTED_EVENTS, unsupported_fields
+from webhook.scheduling.waiting_pods import MAX_WAIT_SECONDS
 
 __all__ = ["Framework"]
 
@@ -108,10 +109,16 @@ class Framework:
             with suppress(PluginError):
                 ask(each.name, "unreserve", each.plugin.unreserve, pod, node_name)
 
-    def permit(self, pod: Pod, node_name: str) -> Status:
-        """Return the plugins' last word before binding."""
-        methods = ((each.name, each.plugin.permit) for each in self._turn("permit").permit)
-        return first_refusal("permit", methods, pod, node_name)
+    def permit(self, pod: Pod, node_name: str) -> tuple[Status, Mapping[str, float]]:
+        """Return the plugins' last word before binding; with Wait, also the seconds that each waits at most."""
+        waits: dict[str, float] = {}
+        for each in self._turn("permit").permit:
+            status = ask_status(each.name, "permit", each.plugin.permit, pod, node_name)
+            if status.code is Code.WAIT:
+                waits[each.name] = min(status.timeout, MAX_WAIT_SECONDS)
+            elif not status.is_success:
+                return status, {}
+        return (Status(Code.WAIT) if waits else SUCCESS), waits
 
     def pre_bind(self, pod: Pod, node_name: str) -> Status:
         """Let the plugins prepare the binding. May be called on any thread."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from webhook.scheduling.objects import Pod
 
-__all__ = ["NO_NODES", "SCHEDULING_GATED", "fit_error_message", "scheduled_message"]
+__all__ = ["NO_NODES", "SCHEDULING_GATED", "fit_error_message", "go_duration", "scheduled_message"]
 
 NO_NODES = "no nodes available to schedule pods"
 # The API server's own words, which it puts on a gated pod (pkg/registry/core/pod/strategy.go).
@@ -38,3 +38,16 @@ def fit_error_message(
 def scheduled_message(pod: Pod, node_name: str) -> str:
     """Return the note of the event about a pod that was bound."""
     return f"Successfully assigned {pod.metadata.namespace}/{pod.metadata.name} to {node_name}"
+
+
+def go_duration(seconds: float) -> str:
+    """Return a time as Go prints it, to the millisecond: 1m30s, 2.5s, 250ms."""
+    millis = round(seconds * 1000)
+    if millis < 1000:
+        return f"{millis}ms" if millis else "0s"
+    minutes, millis = divmod(millis, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    text = f"{millis / 1000:.3f}".rstrip("0").rstrip(".") + "s"
+    if hours or minutes:
+        text = f"{minutes}m{text}"
+    return f"{hours}h{text}" if hours else text

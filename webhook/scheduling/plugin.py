@@ -12,7 +12,7 @@ on other threads, for several pods at once.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -26,6 +26,7 @@ from webhook.scheduling.nodes import NodeInfo, Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import Diagnosis
 from webhook.scheduling.status import Reason, Status
+from webhook.scheduling.waiting_pods import WaitingPod
 
 __all__ = [
     "MAX_NODE_SCORE",
@@ -65,10 +66,21 @@ Scores: TypeAlias = npt.NDArray[np.integer[Any] | np.floating[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """What a plugin gets from the framework when it is made."""
+    """What a plugin gets from the framework when it is made.
+
+    The cache belongs to the thread that decides. The waiting pods may be asked for, allowed and rejected from any.
+    """
 
     scheduler_name: str
     cache: Cache
+
+    def get_waiting_pod(self, uid: str) -> WaitingPod | None:
+        """Return the pod with this uid if it waits at Permit, for whichever plugin and profile."""
+        return self.cache.waiting_pods.get(uid)
+
+    def iterate_waiting_pods(self) -> Iterator[WaitingPod]:
+        """Yield all pods that wait at Permit."""
+        return iter(self.cache.waiting_pods)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +224,13 @@ class ReservePlugin(Protocol):
 
 @runtime_checkable
 class PermitPlugin(Protocol):
-    """Has the last word before binding."""
+    """Has the last word before binding, or keeps the pod waiting for it."""
 
     def permit(self, pod: Pod, node_name: str, /) -> Status:
-        """Return Success or a rejection."""
+        """Return Success; a rejection; or `wait(seconds)`, upon which the pod waits until somebody allows or rejects it.
+
+        What it holds stays reserved meanwhile. If nobody does so in time (15 minutes at most), it is rejected.
+        """
 
 
 @runtime_checkable

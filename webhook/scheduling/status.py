@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-__all__ = ["SKIP", "SUCCESS", "Code", "Reason", "Status"]
+__all__ = ["SKIP", "SUCCESS", "Code", "Reason", "Status", "wait"]
 
 
 class Code(enum.IntEnum):
@@ -43,11 +43,15 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The answer of one plugin at one extension point; `plugin` is filled in by the framework."""
+    """The answer of one plugin at one extension point; `plugin` is filled in by the framework.
+
+    With the code WAIT, which Permit alone may answer, `timeout` says how many seconds the pod waits at most.
+    """
 
     code: Code = Code.SUCCESS
     reasons: tuple[str, ...] = ()
     plugin: str = ""
+    timeout: float = 0.0
 
     @property
     def is_success(self) -> bool:
@@ -61,8 +65,13 @@ class Status:
 
     def by(self, plugin: str) -> Status:
         """Return the same answer with its author's name."""
-        return Status(self.code, self.reasons, plugin)
+        return Status(self.code, self.reasons, plugin, self.timeout)
 
 
 SUCCESS = Status()
 SKIP = Status(Code.SKIP)
+
+
+def wait(seconds: float) -> Status:
+    """Return a Permit plugin's answer that the pod shall wait until somebody allows it, for so many seconds at most."""
+    return Status(Code.WAIT, timeout=seconds)
