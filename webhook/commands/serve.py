@@ -72,6 +72,7 @@ def _certificates(settings: ServeSettings) -> Callable[[], Certificates]:
             settings.tls_key,
             client_ca=settings.client_ca,
             tls_min_version=settings.tls_min_version,
+            settle_seconds=settings.ca_settle_seconds,
         )
         return lambda: in_files
     # A worker gets the CA through the fork, and connections of its own: sockets don't survive being shared.
