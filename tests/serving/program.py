@@ -9,6 +9,7 @@ import ssl
 import sys
 import threading
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -41,6 +42,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     reasons: list[str] = []
     """What not_ready says."""
     open_files: int = 1024
+    spare_files: int | None = None
+    """How many more files the worker may open once it has started; no limit but `open_files` where not given."""
 
 
 class EchoService:
@@ -96,6 +99,9 @@ class EchoService:
 
     def start(self) -> None:
         log.info("service started")
+        if self._scenario.spare_files is not None:
+            most = len(list(Path("/proc/self/fd").iterdir())) + self._scenario.spare_files
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         if self._scenario.fault == "refuses to start":
             raise CustomSchedulerError("the apple is gone: buy one")
         if self._scenario.fault == "crashes at start":

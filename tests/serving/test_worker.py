@@ -171,11 +171,42 @@ def test_a_crowd_leaves_answers_under_50_ms(server: Server, client: Client, coun
         assert any(median_answer(server) < 0.05 for _ in range(3))
 
 
-def test_a_crowd_of_silent_clients_makes_room_for_a_new_one(start: Start) -> None:
-    server = start(open_files=128)  # so that there may be 64 connections
+@pytest.mark.parametrize("client", [silent_tcp, half_a_hello, silent_tls, half_a_head])
+def test_a_crowd_that_takes_all_connections_makes_room_for_a_new_client(start: Start, client: Client) -> None:
+    server = start(open_files=128, request_deadline_seconds=60)  # so that there may be 64 connections
 
-    with held(server, silent_tls, 80):
-        assert server.seconds_to_answer() < 2 * AT_ONCE
+    with held(server, client, 80):
+        assert [server.get() for _ in range(3)] == ["ok"] * 3
+
+
+def test_those_who_are_slow_make_room_before_those_who_are_idle(start: Start) -> None:
+    server = start(open_files=128, request_deadline_seconds=60)
+    kept = server.http()
+    kept.request("GET", "/")
+    kept.getresponse().read()
+
+    with held(server, half_a_head, 62):
+        patience_ends = time.monotonic() + 1.1
+        eventually(lambda: time.monotonic() > patience_ends, "they are slow")
+        assert [server.get() for _ in range(3)] == ["ok"] * 3
+        kept.request("GET", "/")
+
+        assert kept.getresponse().read() == b"ok"
+    kept.close()
+
+
+@pytest.mark.parametrize("client", [silent_tcp, silent_tls, half_a_head])
+def test_a_server_that_may_open_no_more_files_makes_room_too_and_says_so_once(
+    start: Start, client: Client
+) -> None:
+    server = start(spare_files=8, request_deadline_seconds=60)
+
+    with held(server, client, 20):
+        assert [server.get() for _ in range(3)] == ["ok"] * 3
+
+    server.await_log("can't accept connections: [Errno 24] Too many open files (with ")
+    assert sum("can't accept" in line for line in server.log) == 1
+    assert not server.logged("Traceback")
 
 
 # What must go on working.

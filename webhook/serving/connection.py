@@ -89,10 +89,13 @@ class Connection(TConn):
         where the head is too long. Of a request line without end the parser says so at once.
         """
         self.sock.settimeout(0)
+        if self.idle:
+            # OpenSSL may be kept busy by what is no data, such as new keys.
+            self.grant(self.cfg.request_deadline_seconds)
         try:
             if not self.initialized:
                 self._shake_hands()
-                self.deadline = math.inf
+                self.grant(self.cfg.request_deadline_seconds)
             return self._receive_head()
         except ssl.SSLWantReadError:
             return False
@@ -106,6 +109,10 @@ class Connection(TConn):
             if error.reason == "HTTP_REQUEST":
                 socket.socket.send(self.sock, _PLAIN_HTTP_ANSWER)
             raise
+        self.begin_requests()
+
+    def begin_requests(self) -> None:
+        """Expect requests from now on."""
         self.parser = self._parser = RequestParser(self.cfg, self.sock, self.client)
         self._unreader = self._parser.unreader
         self.initialized = True
@@ -119,8 +126,8 @@ class Connection(TConn):
                     raise ConnectionAbortedError("closed by the client")
                 head += data
         finally:
-            if head and self.idle:
-                self.grant(self.cfg.request_deadline_seconds)
+            if not head:
+                self.deadline = math.inf
             self._unreader.unread(head)
         if _END_OF_HEAD not in head and b"\r\n" in head:
             raise LimitRequestHeaders(f"the head is longer than {_MAX_HEAD_BYTES} bytes")

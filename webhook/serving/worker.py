@@ -15,6 +15,7 @@ thread is taken when something has arrived, and kept only by a request whose hea
 
 from __future__ import annotations
 
+import errno
 import math
 import selectors
 import signal
@@ -22,6 +23,7 @@ import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from operator import attrgetter
 
 from gunicorn.http.errors import ParseException
 from gunicorn.workers.gthread import ThreadWorker
@@ -45,6 +47,15 @@ _CLOSING_SECONDS = 2.0
 # How often deadlines are looked at, at most. The main loop runs at least once a second.
 _SWEEP_SECONDS = 0.25
 
+# Who needs longer than this for a handshake or a head makes room for a newcomer where there is none. An API server
+# needs milliseconds; what it holds idle would be missed more.
+_PATIENCE_SECONDS = 1.0
+
+# No connection can be accepted, and the poller would tell of the one that waits again and again.
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_EXHAUSTED_PAUSE_SECONDS = 0.1
+_EXHAUSTED_TOLD_SECONDS = 60.0
+
 
 class TlsThreadWorker(ThreadWorker):
     """The thread worker with defects A to D mended."""
@@ -56,6 +67,8 @@ class TlsThreadWorker(ThreadWorker):
         self._owing: set[Connection] = set()  # all that are not idle; touched by the main loop alone
         self._next_sweep = -math.inf
         self._stop_by = math.inf  # for what a client has only half sent
+        self._exhausted = False
+        self._next_told = -math.inf
         super().init_process()
 
     def init_signals(self) -> None:
@@ -73,14 +86,28 @@ class TlsThreadWorker(ThreadWorker):
         except BlockingIOError:
             return False  # another worker was faster
         except OSError as error:
-            # Linux passes the new socket's network errors on here (accept(2)); none concerns the listener.
-            self.log.warning("could not accept a connection: %s", error)
+            self._could_not_accept(error)
             return False
         self.nr_conns += 1
         conn = Connection(self.cfg, sock, client, listener.getsockname())
         self._owing.add(conn)
         self._watch(conn, self._on_readable)
         return True
+
+    def _could_not_accept(self, error: OSError) -> None:
+        if error.errno not in _EXHAUSTED:
+            # Linux passes the new socket's network errors on here (accept(2)); none concerns the listener.
+            self.log.debug("could not accept a connection: %s", error)
+            return
+        now = time.monotonic()
+        if now >= self._next_told:
+            self._next_told = now + _EXHAUSTED_TOLD_SECONDS
+            self.log.error(
+                "can't accept connections: %s (with %d open); raise the limit of open files",
+                error,
+                self.nr_conns,
+            )
+        self._exhausted = True
 
     def _watch(self, conn: Connection, callback: Callable[[Connection], None]) -> None:
         self.poller.register(conn.sock, selectors.EVENT_READ, lambda _: callback(conn))
@@ -147,8 +174,7 @@ class TlsThreadWorker(ThreadWorker):
 
     def _on_readable_while_closing(self, conn: Connection) -> None:
         if conn.client_is_done():
-            self.poller.unregister(conn.sock)
-            self._close(conn)
+            self._drop(conn)
 
     def _close(self, conn: Connection) -> None:
         self._owing.discard(conn)
@@ -156,14 +182,39 @@ class TlsThreadWorker(ThreadWorker):
         conn.close()
 
     def murder_keepalived(self, force: bool = False) -> None:  # noqa: FBT001, FBT002 (gunicorn's signature)
-        """Close the idle connections whose time is over, and the oldest where there is no room for another client.
+        """Close the idle connections whose time is over, and another one where there is no room for one more client.
 
         gunicorn calls this in each turn of the main loop. It would rather accept nobody for as long as a crowd
         is silent.
         """
-        if self.nr_conns >= self.worker_connections and self.keepalived_conns:
-            self.keepalived_conns[0].timeout = -math.inf
+        if self._exhausted or self.nr_conns >= self.worker_connections:
+            made = self._make_room()
+            if self._exhausted and not made:
+                time.sleep(_EXHAUSTED_PAUSE_SECONDS)
+            self._exhausted = False
         super().murder_keepalived(force)  # type: ignore[call-arg]  # missing in the stubs
+
+    def _make_room(self) -> bool:
+        """Close a connection that no request is under way on, if there is one, and tell whether there was.
+
+        That is one that has been slow, or the one that has been idle for longest, or the one that will be slow next.
+        """
+        slowest = min(
+            (conn for conn in self._owing if conn.place == "poller"), key=attrgetter("deadline"), default=None
+        )
+        patience = self.cfg.request_deadline_seconds - _PATIENCE_SECONDS
+        if self.keepalived_conns and (slowest is None or slowest.deadline > time.monotonic() + patience):
+            self.keepalived_conns[0].timeout = -math.inf
+            super().murder_keepalived()
+            return True
+        if slowest is None:
+            return False
+        self._drop(slowest)
+        return True
+
+    def _drop(self, conn: Connection) -> None:
+        self.poller.unregister(conn.sock)
+        self._close(conn)
 
     def murder_pending(self) -> None:
         """End the connections whose deadline has passed. gunicorn calls this in each turn of the main loop."""
@@ -175,8 +226,7 @@ class TlsThreadWorker(ThreadWorker):
             if conn.place == "thread":
                 conn.cut()
             elif conn.place == "poller":
-                self.poller.unregister(conn.sock)
-                self._close(conn)
+                self._drop(conn)
 
     def _cap_keepalive(self, deadline: float) -> None:
         """Bound what a stop waits for. gunicorn calls this once, when it begins to stop.
