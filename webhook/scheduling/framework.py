@@ -91,6 +91,11 @@ class Framework:
         return self._cycle(pod).scores(nodes)
 
     @property
+    def plugins(self) -> PluginSet:
+        """The plugins at each extension point."""
+        return self._untimed
+
+    @property
     def highest_score(self) -> int:
         """What a node comes to that all plugins like best."""
         return MAX_NODE_SCORE * sum(each.weight for each in self._untimed.score)

@@ -23,6 +23,7 @@ from webhook.scheduling.plugin import (
     ReservePlugin,
     ScorePlugin,
 )
+from webhook.scheduling.plugin_instances import Made
 
 __all__ = ["Enabled", "PluginSet"]
 
@@ -60,3 +61,5 @@ class PluginSet:
     local: Mapping[str, Local]
     # By plugin; one that is missing is woken by every event.
     events: Mapping[str, tuple[ClusterEventWithHint, ...]]
+    # By plugin: where it came from.
+    made: Mapping[str, Made]

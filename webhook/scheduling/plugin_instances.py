@@ -1,0 +1,172 @@
+"""The plugins of one profile as objects: made by their factories, and looked at before anything depends on them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webhook.errors import ConfigurationError
+from webhook.scheduling.config import Profile
+from webhook.scheduling.containment import FAULTS, PluginError, ask
+from webhook.scheduling.events import ClusterEvent, ClusterEventWithHint
+from webhook.scheduling.plugin import (
+    BindPlugin,
+    EventsPlugin,
+    FilterPlugin,
+    Handle,
+    Local,
+    LocalPlugin,
+    NormalizePlugin,
+    PermitPlugin,
+    PerNodeFilterPlugin,
+    PerNodeScorePlugin,
+    PostBindPlugin,
+    PostFilterPlugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+    QueueSortPlugin,
+    ReservePlugin,
+    ScorePlugin,
+)
+from webhook.scheduling.registry import Registration, Registry
+
+__all__ = ["EXTENSION_POINTS", "Made", "PluginInstances"]
+
+# By the field of PluginsConfig and of PluginSet.
+EXTENSION_POINTS: Mapping[str, type] = {
+    "pre_enqueue": PreEnqueuePlugin,
+    "queue_sort": QueueSortPlugin,
+    "pre_filter": PreFilterPlugin,
+    "filter": FilterPlugin,
+    "post_filter": PostFilterPlugin,
+    "pre_score": PreScorePlugin,
+    "score": ScorePlugin,
+    "reserve": ReservePlugin,
+    "permit": PermitPlugin,
+    "pre_bind": PreBindPlugin,
+    "bind": BindPlugin,
+    "post_bind": PostBindPlugin,
+}
+_SOME_OF_THESE = (*EXTENSION_POINTS.values(), PerNodeFilterPlugin, PerNodeScorePlugin)
+_ALSO_CALLED = (NormalizePlugin, EventsPlugin)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A plugin, and what it was made from."""
+
+    registration: Registration
+    args: Mapping[str, Any]
+    plugin: object
+
+
+class PluginInstances:
+    """Makes each plugin of a profile once, when it is asked for. Those that are alike in `before` are taken over.
+
+    All methods raise ConfigurationError for what a plugin does wrong.
+    """
+
+    def __init__(
+        self, profile: Profile, registry: Registry, handle: Handle, before: Mapping[str, Made]
+    ) -> None:
+        self.made: dict[str, Made] = {}
+        self._registry = registry
+        self._handle = handle
+        self._before = before
+        self._args = {config.name: config.args for config in profile.plugin_config}
+
+    def get(self, name: str) -> object:
+        """Return the plugin of that name."""
+        if name not in self.made:
+            registration = self._registry.get(name)
+            args = self._args.get(name, {})
+            before = self._before.get(name)
+            if before is None or (before.registration.factory, before.args) != (registration.factory, args):
+                before = Made(registration, args, self._make(registration, args))
+            self.made[name] = before
+        return self.made[name].plugin
+
+    def normalizing(self) -> dict[str, NormalizePlugin]:
+        """Return those that normalize their scores."""
+        return {
+            name: each.plugin for name, each in self.made.items() if isinstance(each.plugin, NormalizePlugin)
+        }
+
+    def events(self) -> dict[str, tuple[ClusterEventWithHint, ...]]:
+        """Return what each plugin that says so waits for."""
+        events: dict[str, tuple[ClusterEventWithHint, ...]] = {}
+        for name, each in self.made.items():
+            if isinstance(each.plugin, EventsPlugin):
+                try:
+                    answer: object = ask(name, "events_to_register", each.plugin.events_to_register)
+                except PluginError as error:
+                    raise ConfigurationError(str(error)) from error
+                if not isinstance(answer, tuple) or not all(
+                    isinstance(event, ClusterEvent | ClusterEventWithHint) for event in answer
+                ):
+                    raise ConfigurationError(
+                        f"plugin {name}: events_to_register: expected a tuple of ClusterEvent or ClusterEventWithHint"
+                    )
+                events[name] = tuple(
+                    ClusterEventWithHint(event) if isinstance(event, ClusterEvent) else event
+                    for event in answer
+                )
+        return events
+
+    def local(self) -> dict[str, Local]:
+        """Return the plugins that look at each node by itself, and at what of it."""
+        found: dict[str, Local] = {}
+        for name, each in self.made.items():
+            if isinstance(each.plugin, LocalPlugin):
+                if not isinstance(each.plugin.local, Local):
+                    raise ConfigurationError(
+                        f"plugin {name}: local: expected a Local, got {each.plugin.local!r}"
+                    )
+                found[name] = each.plugin.local
+        return found
+
+    def _make(self, registration: Registration, args: Mapping[str, Any]) -> object:
+        name = registration.name
+        try:
+            plugin = registration.factory(args, self._handle)
+        except ConfigurationError:
+            raise
+        except FAULTS as error:
+            raise ConfigurationError(
+                f"plugin {name} from {registration.source} can't be made: {type(error).__name__}: {error}"
+            ) from error
+        if hasattr(plugin, "filter") and not isinstance(plugin, FilterPlugin):
+            raise ConfigurationError(f"plugin {name} has filter, but no reasons to give for it")
+        if not isinstance(plugin, _SOME_OF_THESE):
+            raise ConfigurationError(
+                f"plugin {name} from {registration.source} implements no extension point"
+            )
+        for protocol in (*_SOME_OF_THESE, *_ALSO_CALLED):
+            if isinstance(plugin, protocol):
+                _check_signatures(name, plugin, protocol)
+        return plugin
+
+
+def _check_signatures(name: str, plugin: object, protocol: type) -> None:
+    """Raise ConfigurationError for a method that can't be called as the protocol says."""
+    for method, promised in vars(protocol).items():
+        if method.startswith("_") or not inspect.isfunction(promised):
+            continue
+        given = getattr(plugin, method)
+        if not callable(given):
+            raise ConfigurationError(f"plugin {name}: {method} is no method, but {given!r}")
+        expected = [each for each in inspect.signature(promised).parameters if each != "self"]
+        try:
+            signature = inspect.signature(given)
+        except (TypeError, ValueError):
+            continue  # one that Python knows nothing of, as those written in C
+        try:
+            signature.bind(*expected)
+        except TypeError as error:
+            raise ConfigurationError(
+                f"plugin {name}: {method}{signature} can't be called with ({', '.join(expected)}): {error}"
+            ) from None
