@@ -21,8 +21,8 @@ from webhook.errors import ClusterError, ConfigurationError
 from webhook.kube.backoff import Backoff
 from webhook.kube.clock import boot_time
 from webhook.observe.certificate_metrics import EXPIRY
+from webhook.periodic import PeriodicThread
 from webhook.server.custodian import LOOK_SECONDS, Custodian
-from webhook.server.periodic import PeriodicThread
 
 __all__ = ["FileCertificates", "SelfSignedCertificates"]
 

@@ -9,9 +9,9 @@ from typing import Protocol
 
 from webhook.observe import admission_metrics
 from webhook.observe.exposition import exposition
+from webhook.periodic import PeriodicThread
 from webhook.policy.reload import PolicySource
 from webhook.server.app import create_app
-from webhook.server.periodic import PeriodicThread
 
 __all__ = ["POLICY_POLL_SECONDS", "AdmissionService", "Certificates", "Companion"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 __all__ = ["PeriodicThread"]
 
-log = logging.getLogger("custom_scheduler.server")
+log = logging.getLogger("custom_scheduler.periodic")
 
 
 class PeriodicThread:
