@@ -78,6 +78,7 @@ def held(server: Server, client: Client, count: int) -> Iterator[list[socket.soc
         yield [stack.enter_context(client(server)) for _ in range(count)]
 
 
-def median_answer(server: Server, count: int = 15) -> float:
-    """Return the median of the seconds in which new clients get their answers."""
-    return statistics.median(server.seconds_to_answer() for _ in range(count))
+def median_answers(*servers: Server, rounds: int = 31) -> list[float]:
+    """Return for each server the median of the seconds in which new clients get their answers, asked in turns."""
+    answers = [[server.seconds_to_answer() for server in servers] for _ in range(rounds)]
+    return [statistics.median(column) for column in zip(*answers, strict=True)]

@@ -22,6 +22,7 @@ LOCAL: dict[str, Any] = {
     "graceful_seconds": 10,
     "request_deadline_seconds": 10.0,
 }
+DEFAULT = ServingOptions(**LOCAL | {"threads": 32})
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +46,12 @@ def start(authority: Authority) -> Iterator[Start]:
 @pytest.fixture(scope="module")
 def server(authority: Authority) -> Iterator[Server]:
     """Serve with the default number of threads, for tests that leave it as they found it."""
-    options = ServingOptions(**LOCAL | {"threads": 32})
-    with running(Scenario(options=options, pairs=authority.pairs), authority) as server:
+    with running(Scenario(options=DEFAULT, pairs=authority.pairs), authority) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def quiet_server(authority: Authority) -> Iterator[Server]:
+    """Serve like `server`, for tests that compare one that nobody troubles."""
+    with running(Scenario(options=DEFAULT, pairs=authority.pairs), authority) as server:
         yield server

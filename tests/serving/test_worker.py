@@ -15,7 +15,7 @@ from tests.serving.clients import (
     half_a_hello,
     held,
     lingering,
-    median_answer,
+    median_answers,
     plain_http,
     silent_tcp,
     silent_tls,
@@ -24,60 +24,74 @@ from tests.serving.conftest import Start
 from tests.serving.server import Server
 from tests.waiting import eventually
 
-AT_ONCE = 1.0
-"""Seconds, far above what an answer takes and below each of the delays that are tested for."""
+# No test here bounds what a busy machine may take: a client waits for PATIENCE_SECONDS, and what must not happen would
+# take longer. Where a figure is promised, calls to a server that nobody troubles are the measure.
+
+STUCK_SECONDS = 2.0
+"""How long a client gets no answer from gunicorn's own worker before that counts as stuck."""
+
+DEADLINE_SECONDS = 2.0
+"""A deadline that a handshake keeps on a busy machine too."""
+
+CLOSING_SECONDS = 2.0
+"""How long a client that doesn't hang up is waited for."""
 
 
 # Defect A: a connection that has finished its handshake and is silent holds a thread.
 
 
 def test_silent_tls_connections_hold_no_thread(start: Start) -> None:
-    server = start(threads=2)
+    server = start(threads=2, request_deadline_seconds=60)
 
     with held(server, silent_tls, 4):
-        assert server.seconds_to_answer() < AT_ONCE
+        assert server.get() == "ok"
 
 
 def test_gunicorns_own_worker_is_stuck_behind_silent_tls_connections(start: Start) -> None:
     server = start(threads=2, worker="stock")
 
     with held(server, silent_tls, 2):
-        assert server.is_stuck(AT_ONCE)
+        assert server.is_stuck(STUCK_SECONDS)
 
 
 # Defect B: no deadline for handshake, head and body.
 
 
-def test_what_is_half_sent_holds_no_thread_and_ends_at_its_deadline(start: Start) -> None:
-    server = start(threads=2, request_deadline_seconds=0.4)
+@pytest.mark.parametrize("client", [silent_tcp, half_a_hello, half_a_head])
+def test_what_is_half_sent_holds_no_thread(start: Start, client: Client) -> None:
+    server = start(threads=2, request_deadline_seconds=60)
+
+    with held(server, client, 4):
+        assert server.get() == "ok"
+
+
+@pytest.mark.parametrize("client", [silent_tcp, half_a_hello, half_a_head, half_a_body])
+def test_what_is_half_sent_ends_at_its_deadline(start: Start, client: Client) -> None:
+    server = start(threads=2, request_deadline_seconds=DEADLINE_SECONDS)
 
     began = time.monotonic()
-    with (
-        held(server, silent_tcp, 2) as silent,
-        held(server, half_a_hello, 2) as greeting,
-        held(server, half_a_head, 2) as asking,
-    ):
-        assert server.seconds_to_answer() < AT_ONCE
-        assert [everything(sock) for sock in silent + greeting + asking] == [b""] * 6
+    with held(server, client, 2) as socks:
+        assert [everything(sock) for sock in socks] == [b""] * 2
 
-    assert 0.4 <= time.monotonic() - began < 0.4 + 2 * AT_ONCE
+    assert time.monotonic() - began >= DEADLINE_SECONDS
+    assert not server.logged("ERROR")
 
 
 def test_half_a_body_holds_its_thread_until_the_deadline(start: Start) -> None:
-    server = start(threads=2, request_deadline_seconds=0.4)
+    server = start(threads=2, request_deadline_seconds=DEADLINE_SECONDS)
 
-    with held(server, half_a_body, 2) as socks:
-        assert server.seconds_to_answer() < 0.4 + 2 * AT_ONCE
-        assert [everything(sock) for sock in socks] == [b""] * 2
+    began = time.monotonic()
+    with held(server, half_a_body, 2):
+        assert server.get() == "ok"
 
-    assert not server.logged("ERROR")
+    assert time.monotonic() - began >= DEADLINE_SECONDS
 
 
 def test_gunicorns_own_worker_is_stuck_behind_what_is_half_sent(start: Start) -> None:
     server = start(threads=3, worker="stock", request_deadline_seconds=0.2)
 
     with held(server, half_a_hello, 1), held(server, half_a_head, 1), held(server, half_a_body, 1):
-        assert server.is_stuck(1.5)
+        assert server.is_stuck(STUCK_SECONDS)
 
 
 # Defect C: closing waits for the client in the main loop.
@@ -87,36 +101,48 @@ def test_gunicorns_own_worker_is_stuck_behind_what_is_half_sent(start: Start) ->
 def test_clients_that_do_not_hang_up_delay_nobody(start: Start, client: Client) -> None:
     server = start(threads=2)
 
-    with held(server, client, 4):
-        assert server.seconds_to_answer() < AT_ONCE
+    def others_are_answered_meanwhile() -> bool:
+        with held(server, client, 1) as (sock,):
+            return server.get() == "ok" and not is_cut(sock)
+
+    # On a busy machine, the answer may come when the time to close is over already.
+    eventually(others_are_answered_meanwhile, "an answer while a client doesn't hang up")
 
 
 def test_gunicorns_own_worker_waits_for_a_client_that_does_not_hang_up(start: Start) -> None:
     server = start(threads=2, worker="stock")
 
-    with held(server, lingering, 1):
-        assert server.seconds_to_answer() > AT_ONCE
+    began = time.monotonic()
+    with held(server, lingering, 1) as (sock,):
+        server.get()
+
+        assert is_cut(sock)
+    assert time.monotonic() - began >= CLOSING_SECONDS
 
 
 def test_a_client_that_does_not_hang_up_is_cut_after_a_while(server: Server) -> None:
-    def is_cut() -> bool:
-        try:
-            return not socket.socket.send(sock, b"more")
-        except ConnectionError:
-            return True
-
+    began = time.monotonic()
     with held(server, lingering, 1) as (sock,):
-        began = time.monotonic()
-        eventually(is_cut, "the connection is cut")
+        eventually(lambda: is_cut(sock), "the connection is cut")
 
-    assert time.monotonic() - began > AT_ONCE
+    assert time.monotonic() - began >= CLOSING_SECONDS
+
+
+def is_cut(sock: socket.socket) -> bool:
+    """Return whether the server has let go of a connection of which it has closed its side."""
+    try:
+        for _ in range(2):  # the first may be what the reset answers
+            socket.socket.send(sock, b"more")
+    except ConnectionError:
+        return True
+    return False
 
 
 # Defect D: one silent connection makes the stop last as long as it may.
 
 
 def test_a_stop_waits_only_briefly_for_those_who_said_nothing(start: Start) -> None:
-    server = start(graceful_seconds=10, request_deadline_seconds=60)
+    server = start(graceful_seconds=60, request_deadline_seconds=60)
 
     with (
         held(server, silent_tcp, 1),
@@ -124,23 +150,23 @@ def test_a_stop_waits_only_briefly_for_those_who_said_nothing(start: Start) -> N
         held(server, half_a_hello, 1),
         held(server, half_a_head, 1),
     ):
-        assert server.seconds_to_stop() < 4
+        server.signal(signal.SIGTERM)
 
-    assert server.logged("service stopped")
+        assert server.exit_code() == 0
+
+    server.await_log("service stopped")
 
 
 def test_a_stop_waits_only_briefly_for_the_rest_of_a_head_that_was_queued_when_it_began(start: Start) -> None:
-    server = start(threads=1, graceful_seconds=10, request_deadline_seconds=60)
+    server = start(threads=1, graceful_seconds=60, request_deadline_seconds=60)
 
     with server.tls() as queued, half_a_body(server) as busy:
         queued.sendall(b"POST /echo HTTP/1.1\r\n")
-        began = time.monotonic()
         server.signal(signal.SIGTERM)
         eventually(server.refuses, "the port is closed")
         busy.sendall(b"67890")
-        server.exit_code()
 
-    assert time.monotonic() - began < 4
+        assert server.exit_code() == 0
 
 
 def test_gunicorns_own_worker_takes_all_its_grace(start: Start) -> None:
@@ -165,10 +191,14 @@ def test_gunicorns_own_worker_takes_all_its_grace(start: Start) -> None:
         pytest.param(plain_http, 32, id="32 plain HTTP clients"),
     ],
 )
-def test_a_crowd_leaves_answers_under_50_ms(server: Server, client: Client, count: int) -> None:
+def test_a_crowd_leaves_answers_under_50_ms(
+    server: Server, quiet_server: Server, client: Client, count: int
+) -> None:
     with held(server, client, count):
-        # Three tries, as another program may have the processor just now.
-        assert any(median_answer(server) < 0.05 for _ in range(3))
+        troubled, quiet = median_answers(server, quiet_server)
+
+    # Where the machine is busy with something else, the crowd may at most double what an answer takes.
+    assert troubled < max(0.05, 2 * quiet)
 
 
 @pytest.mark.parametrize("client", [silent_tcp, half_a_hello, silent_tls, half_a_head])
@@ -224,7 +254,7 @@ def test_a_connection_is_kept_between_requests(server: Server) -> None:
 
 
 def test_an_idle_connection_outlives_the_deadline_of_a_request(start: Start) -> None:
-    server = start(request_deadline_seconds=0.3)
+    server = start(request_deadline_seconds=DEADLINE_SECONDS)
     idle = server.tls()
     used = server.http()
     used.request("GET", "/")
