@@ -438,6 +438,21 @@ def test_waiting_pods_are_counted_by_queue() -> None:
     assert values == {"active": 2.0, "backoff": 0.0, "unschedulable": 0.0, "gated": 1.0}
 
 
+def test_what_plugins_were_asked_is_counted_by_profile() -> None:
+    labels = {"plugin": "NodeResourcesFit", "extension_point": "Filter", "profile": "custom-scheduler"}
+
+    def evaluations() -> float:
+        return REGISTRY.get_sample_value("scheduler_plugin_evaluation_total", labels) or 0.0
+
+    before = evaluations()
+    with scheduling() as scheduler:
+        scheduler.add(make_node("node-1"), make_node("node-2"), pod("a"))
+        scheduler.expect_event("Scheduled", "a")
+        scheduler.pass_time(2)
+
+    assert evaluations() == before + 2
+
+
 def test_a_message_that_cannot_be_taken_in_costs_that_message_only(caplog: pytest.LogCaptureFixture) -> None:
     with scheduling() as scheduler:
         scheduler.loop._inbox.put(lambda: 1 // 0)  # type: ignore[arg-type]  # what it returns doesn't matter

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from prometheus_client import REGISTRY
 
 from tests.binder.scheduler import Scheduler, bound_to, pod, scheduling
 from tests.kube.fakeapi import PATIENCE_SECONDS
@@ -68,6 +69,26 @@ def test_a_pod_that_waits_is_bound_when_it_is_allowed_and_holds_up_nobody() -> N
 
         assert scheduler.bindings_sent() == ["b on node-1", "a on node-1"]
         assert list(scheduler.cache.waiting_pods) == []
+
+
+def test_how_long_pods_have_waited_is_measured() -> None:
+    def total(result: str) -> float:
+        name = "scheduler_permit_wait_duration_seconds_sum"
+        return REGISTRY.get_sample_value(name, {"result": result}) or 0.0
+
+    gatekeeper, allowed, rejected = Gatekeeper(), total("Success"), total("Unschedulable")
+
+    with scheduling(Gatekeeper=gatekeeper) as scheduler:
+        scheduler.add(make_node("node-1"), patient("a"), patient("b"))
+        first, second = (waits(scheduler, gatekeeper, name) for name in ("a", "b"))
+        scheduler.pass_time(5)
+        first.allow("Gatekeeper")
+        scheduler.expect_bindings("a on node-1")
+        scheduler.pass_time(2)
+        second.reject("Gatekeeper", "no")
+        scheduler.expect_condition("b")
+
+    assert (total("Success") - allowed, total("Unschedulable") - rejected) == (5.0, 7.0)
 
 
 def test_its_room_is_taken_while_it_waits() -> None:

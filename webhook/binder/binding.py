@@ -132,13 +132,15 @@ class BindPool:
             return BindResult(binding, Outcome.REFUSED, status)
         if not self._may_go_on(binding):
             return BindResult(binding, Outcome.ABANDONED)
-        status = framework.bind(pod, node_name)
-        if status.code is Code.SKIP:
-            result = self._post(binding)
-        elif status.is_success:
-            result = BindResult(binding, Outcome.BOUND)
-        else:
-            result = BindResult(binding, Outcome.REFUSED, status)
+        with framework.measurements.span("Bind") as span:
+            status = framework.bind(pod, node_name)
+            if status.code is Code.SKIP:
+                result = self._post(binding)
+            elif status.is_success:
+                result = BindResult(binding, Outcome.BOUND)
+            else:
+                result = BindResult(binding, Outcome.REFUSED, status)
+            span.code = Code.SUCCESS if result.outcome is Outcome.BOUND else Code.ERROR
         if result.outcome is Outcome.BOUND:
             framework.post_bind(pod, node_name)
         return result

@@ -116,7 +116,9 @@ class BindingCycles:
                 return
             self._end_waiting(binding)
             self._undo(binding)
-            self._reporter.lost(binding, "it was deleted, has ended or got its node from others while it waited")
+            self._reporter.lost(
+                binding, "it was deleted, has ended or got its node from others while it waited"
+            )
             self._queue.remove(uid)
         else:
             return
@@ -149,15 +151,16 @@ class BindingCycles:
             binding.node_name,
             waits,
             now=self._clock(),
-            decided=lambda status: self._tell(partial(self._take_verdict, binding, status)),
+            decided=lambda status: self._tell(partial(self._take_verdict, binding, waiting, status)),
         )
         self._cache.waiting_pods.add(waiting)
 
-    def _take_verdict(self, binding: Binding, status: Status) -> None:
+    def _take_verdict(self, binding: Binding, waiting: WaitingPod, status: Status) -> None:
         """Take in that a pod has been allowed or rejected, unless it has been given up meanwhile."""
         if self._waiting.get(binding.pod.metadata.uid) is not binding:
             return
         self._end_waiting(binding)
+        self._reporter.waited(status, self._clock() - waiting.since)
         if status.is_success:
             self._submit(binding)
             return

@@ -215,6 +215,8 @@ class SchedulingLoop:
             self._sizes_due = now + SIZES_SECONDS
             # Who doesn't lead follows the same pods, but they don't wait for it.
             self._reporter.sizes(self._queue if self._is_leader() else None, len(self._cache.table))
+            for profile, framework in self._frameworks.items():
+                self._reporter.measured(profile, framework.measurements)
 
     def _follow(self) -> None:
         self._takeover.end()

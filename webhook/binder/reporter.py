@@ -12,8 +12,10 @@ from webhook.binder.queue import SchedulingQueue
 from webhook.binder.queued_pod import Place, QueuedPod
 from webhook.kube.events import EventRecorder, Regarding
 from webhook.observe import scheduling_metrics as metrics
+from webhook.scheduling.measurements import Measurements
 from webhook.scheduling.messages import scheduled_message
 from webhook.scheduling.objects import Pod
+from webhook.scheduling.status import Status
 
 __all__ = ["Reporter"]
 
@@ -91,6 +93,21 @@ class Reporter:
             metrics.UNSCHEDULABLE_PODS.labels(*key).set(count)
         self._waited_for = set(waiting)
         metrics.CACHE_SIZE.labels("nodes").set(nodes)
+
+    def measured(self, profile: str, measurements: Measurements) -> None:
+        """Take over what a profile's framework has measured."""
+        measurements.fetch(
+            lambda point, status, seconds: metrics.EXTENSION_POINT_DURATION.labels(
+                point, status, profile
+            ).observe(seconds),
+            lambda plugin, point, number: metrics.PLUGIN_EVALUATIONS.labels(plugin, point, profile).inc(
+                number
+            ),
+        )
+
+    def waited(self, status: Status, seconds: float) -> None:
+        """Tell how long a pod has waited at Permit, and how that ended."""
+        metrics.PERMIT_WAIT_DURATION.labels(status.code.label).observe(seconds)
 
     def _tell(self, pod: Pod, outcome: NotScheduled) -> None:
         self._record(pod, "Warning", "FailedScheduling", "Scheduling", outcome.message)

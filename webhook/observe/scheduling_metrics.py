@@ -13,9 +13,12 @@ __all__ = [
     "ATTEMPTS",
     "ATTEMPT_DURATION",
     "CACHE_SIZE",
+    "EXTENSION_POINT_DURATION",
     "LEADER",
     "PENDING_PODS",
+    "PERMIT_WAIT_DURATION",
     "PLUGIN_DURATION",
+    "PLUGIN_EVALUATIONS",
     "SCHEDULED_AFTER_FLUSH",
     "SCHEDULING_ATTEMPTS",
     "SLI_DURATION",
@@ -51,6 +54,24 @@ PLUGIN_DURATION = Histogram(
     "Duration for running a plugin at a specific extension point, over all nodes, sampled.",
     ["plugin", "extension_point", "status"],
     buckets=tuple(0.00001 * 1.5**power for power in range(20)),
+)
+EXTENSION_POINT_DURATION = Histogram(
+    "scheduler_framework_extension_point_duration_seconds",
+    "Latency for running all plugins of a specific extension point.",
+    ["extension_point", "status", "profile"],
+    buckets=_exponential(0.0001, 12),
+)
+PLUGIN_EVALUATIONS = Counter(
+    "scheduler_plugin_evaluation",
+    "Number of attempts to schedule pods by each plugin and the extension point (available only in PreFilter, "
+    "Filter, PreScore, and Score).",
+    ["plugin", "extension_point", "profile"],
+)
+PERMIT_WAIT_DURATION = Histogram(
+    "scheduler_permit_wait_duration_seconds",
+    "Duration of waiting on permit.",
+    ["result"],
+    buckets=_exponential(0.001, 15),
 )
 PENDING_PODS = Gauge(
     "scheduler_pending_pods",

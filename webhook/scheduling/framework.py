@@ -13,6 +13,7 @@ from itertools import count
 
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.containment import PluginError, ask, ask_status, checked_key, first_refusal
+from webhook.scheduling.measurements import Measurements
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import UNSUPPORTED, Decision, PluginFailure, Unsupported
@@ -33,7 +34,8 @@ __all__ = ["Framework"]
 class Framework:
     """Decides for the pods of one `schedulerName`. The owner of the cache calls it, on one thread.
 
-    With `timing`, one in ten decisions, and of the steps that follow them, is timed plugin by plugin.
+    With `timing`, one in ten decisions, and of the steps that follow them, is timed plugin by plugin, and all are by
+    extension point in `measurements`.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Framework:
         self._turns: defaultdict[str, Iterator[int]] = defaultdict(count)
         self._cache = cache
         self.queueing_hints = QueueingHints({**plugins.events, UNSUPPORTED: UNSUPPORTED_EVENTS})
+        self.measurements = Measurements(None if timing is None else timing.clock)
         self._standings = Standings(cache.table)
         self._rng = rng
 
@@ -103,32 +106,41 @@ class Framework:
     def reserve(self, pod: Pod, node_name: str) -> Status:
         """Tell the plugins that the pod is about to go there; takes it back from all if one refuses."""
         methods = ((each.name, each.plugin.reserve) for each in self._turn("reserve").reserve)
-        status = first_refusal("reserve", methods, pod, node_name)
+        with self.measurements.span("Reserve") as span:
+            status = first_refusal("reserve", methods, pod, node_name)
+            span.code = status.code
         if not status.is_success:
             self.unreserve(pod, node_name)
         return status
 
     def unreserve(self, pod: Pod, node_name: str) -> None:
         """Take back `reserve`, in reverse order. A plugin that raises is logged; the others still hear of it."""
-        for each in reversed(self._turn("unreserve").reserve):
-            with suppress(PluginError):
-                ask(each.name, "unreserve", each.plugin.unreserve, pod, node_name)
+        with self.measurements.span("Unreserve"):
+            for each in reversed(self._turn("unreserve").reserve):
+                with suppress(PluginError):
+                    ask(each.name, "unreserve", each.plugin.unreserve, pod, node_name)
 
     def permit(self, pod: Pod, node_name: str) -> tuple[Status, Mapping[str, float]]:
         """Return the plugins' last word before binding; with Wait, also the seconds that each waits at most."""
         waits: dict[str, float] = {}
-        for each in self._turn("permit").permit:
-            status = ask_status(each.name, "permit", each.plugin.permit, pod, node_name)
-            if status.code is Code.WAIT:
-                waits[each.name] = min(status.timeout, MAX_WAIT_SECONDS)
-            elif not status.is_success:
-                return status, {}
+        with self.measurements.span("Permit") as span:
+            for each in self._turn("permit").permit:
+                status = ask_status(each.name, "permit", each.plugin.permit, pod, node_name)
+                if status.code is Code.WAIT:
+                    waits[each.name] = min(status.timeout, MAX_WAIT_SECONDS)
+                elif not status.is_success:
+                    span.code = status.code
+                    return status, {}
+            span.code = Code.WAIT if waits else Code.SUCCESS
         return (Status(Code.WAIT) if waits else SUCCESS), waits
 
     def pre_bind(self, pod: Pod, node_name: str) -> Status:
         """Let the plugins prepare the binding. May be called on any thread."""
         methods = ((each.name, each.plugin.pre_bind) for each in self._turn("pre_bind").pre_bind)
-        return first_refusal("pre_bind", methods, pod, node_name)
+        with self.measurements.span("PreBind") as span:
+            status = first_refusal("pre_bind", methods, pod, node_name)
+            span.code = status.code
+        return status
 
     def bind(self, pod: Pod, node_name: str) -> Status:
         """Let a plugin bind the pod; Skip when none did. May be called on any thread."""
@@ -140,12 +152,15 @@ class Framework:
 
     def post_bind(self, pod: Pod, node_name: str) -> None:
         """Tell the plugins that the pod is bound. May be called on any thread."""
-        for each in self._turn("post_bind").post_bind:
-            with suppress(PluginError):
-                ask(each.name, "post_bind", each.plugin.post_bind, pod, node_name)
+        with self.measurements.span("PostBind"):
+            for each in self._turn("post_bind").post_bind:
+                with suppress(PluginError):
+                    ask(each.name, "post_bind", each.plugin.post_bind, pod, node_name)
 
     def _cycle(self, pod: Pod, record: Record | None = None) -> SchedulingCycle:
-        return SchedulingCycle(pod, self._turn("schedule"), self._standings.of(pod), record)
+        return SchedulingCycle(
+            pod, self._turn("schedule"), self._standings.of(pod), record, self.measurements
+        )
 
     def _turn(self, step: str) -> PluginSet:
         """The plugins for one more of these steps, which may be on any thread."""

@@ -22,6 +22,7 @@ from webhook.scheduling.containment import (
     checked_scores,
     checked_status,
 )
+from webhook.scheduling.measurements import Measurements
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import Diagnosis, FitError, Placement, Rejection
@@ -56,11 +57,20 @@ class Search:
 class SchedulingCycle:
     """The attempt for one pod. `standing` is what is known of the pods like it; `record` takes what was said of each node."""
 
-    def __init__(self, pod: Pod, plugins: PluginSet, standing: Standing, record: Record | None) -> None:
+    def __init__(
+        self,
+        pod: Pod,
+        plugins: PluginSet,
+        standing: Standing,
+        record: Record | None,
+        measurements: Measurements,
+    ) -> None:
         self._pod = pod
         self._plugins = plugins
         self._standing = standing
         self._record = record
+        self._span = measurements.span
+        self._evaluations = measurements.evaluations
 
     def run(self, nodes: Nodes, rng: random.Random) -> Placement | FitError:
         """Return the outcome; raises PluginError for what a plugin does wrong."""
@@ -86,11 +96,18 @@ class SchedulingCycle:
 
     def search(self, nodes: Nodes) -> Search:
         """Return which of these nodes can run the pod, and why the others can't; raises PluginError."""
-        pre = self._pre_filter(nodes)
+        with self._span("PreFilter") as span:
+            pre = self._pre_filter(nodes)
+            if pre.rejection is not None:
+                span.code = pre.rejection.code
         if pre.rejection is not None:
             diagnosis = Diagnosis(len(nodes), pre_filter=pre.rejection, narrowed_by=pre.narrowed_by)
             return Search(nodes.only(()), diagnosis, evaluated=0)
-        self._standing.filter(self._plugins, pre.skip)
+        with self._span("Filter"):
+            self._standing.filter(self._plugins, pre.skip)
+            return self._find_feasible(nodes, pre)
+
+    def _find_feasible(self, nodes: Nodes, pre: _PreFiltered) -> Search:
         nominated = self._pod.status.nominated_node_name
         if nominated:
             feasible, rejections = self._filter(nodes.only({nominated}), pre.skip)
@@ -111,6 +128,7 @@ class SchedulingCycle:
             else:
                 answer = ask(each.name, "pre_filter", each.plugin.pre_filter, self._pod, nodes)
             if isinstance(answer, frozenset):
+                self._evaluations[each.name, "PreFilter"] += 1
                 result.narrowed_by |= {each.name}
                 result.names = answer if result.names is None else result.names & answer
                 if not result.names:
@@ -120,7 +138,9 @@ class SchedulingCycle:
             status = checked_status(each.name, "pre_filter", answer)
             if status.code is Code.SKIP:
                 result.skip.add(each.name)
-            elif not status.is_success:
+                continue
+            self._evaluations[each.name, "PreFilter"] += 1
+            if not status.is_success:
                 result.rejection = status
                 # Only after Unschedulable can another plugin's answer still matter, to preemption.
                 if status.code is not Code.UNSCHEDULABLE:
@@ -134,6 +154,7 @@ class SchedulingCycle:
                 break
             if each.name in skip:
                 continue
+            self._evaluations[each.name, "Filter"] += len(nodes)
             found = self._rejections(each, nodes)
             if found is not None:
                 bits, reasons = found
@@ -155,24 +176,34 @@ class SchedulingCycle:
 
     def _no_fit(self, nodes: Nodes, diagnosis: Diagnosis) -> FitError:
         error = FitError(self._pod, diagnosis)
-        for each in self._plugins.post_filter:
-            answer = ask(each.name, "post_filter", each.plugin.post_filter, self._pod, nodes, diagnosis)
-            if isinstance(answer, Nomination):
-                return replace(error, post_filter_message=answer.message, nominated_node=answer.node_name)
-            status = checked_status(each.name, "post_filter", answer)
-            error = replace(error, post_filter_message=status.message)
+        if not self._plugins.post_filter:
+            return error
+        with self._span("PostFilter") as span:
+            for each in self._plugins.post_filter:
+                answer = ask(each.name, "post_filter", each.plugin.post_filter, self._pod, nodes, diagnosis)
+                if isinstance(answer, Nomination):
+                    return replace(error, post_filter_message=answer.message, nominated_node=answer.node_name)
+                status = checked_status(each.name, "post_filter", answer)
+                error = replace(error, post_filter_message=status.message)
+            span.code = Code.UNSCHEDULABLE
         return error
 
     def scores(self, nodes: Nodes) -> Scores:
         """Return the weighted scores of these feasible nodes, added up; raises PluginError."""
+        with self._span("PreScore"):
+            skip = self._pre_score(nodes)
+        with self._span("Score"):
+            return self._add_up(nodes, skip)
+
+    def _add_up(self, nodes: Nodes, skip: Set[str]) -> Scores:
         plugins, standing = self._plugins, self._standing
-        skip = self._pre_score(nodes)
         standing.score(plugins, skip)
         total = standing.total(nodes)
         for each in plugins.score:
             name = each.name
             if name in skip:
                 continue
+            self._evaluations[name, "Score"] += len(nodes)
             is_local, is_normalized = name in plugins.local, name in plugins.normalize
             is_in_total = is_local and not is_normalized
             # What all nodes have alike makes no difference, and is of interest to the record alone.
@@ -198,6 +229,8 @@ class SchedulingCycle:
                 status = checked_status(each.name, "pre_score", answer)
             if status.code is Code.SKIP:
                 skip.add(each.name)
+            else:
+                self._evaluations[each.name, "PreScore"] += 1
         return skip
 
     def _scores(self, each: Enabled[ScorePlugin], nodes: Nodes) -> Scores:

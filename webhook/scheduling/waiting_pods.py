@@ -37,7 +37,7 @@ class WaitingPod:
         self.pod = pod
         self.node_name = node_name
         self._waits = dict(waits)
-        self._since = now
+        self.since = now
         self._decided = decided
         self._lock = threading.Lock()
         self._done = False
@@ -52,7 +52,7 @@ class WaitingPod:
     def expires_at(self) -> float | None:
         """When the first of them will have waited long enough, by the clock of `now`; None once it is decided."""
         with self._lock:
-            return None if self._done else self._since + min(self._waits.values())
+            return None if self._done else self.since + min(self._waits.values())
 
     def allow(self, plugin: str) -> None:
         """Let the pod go on, as far as this plugin is concerned."""
@@ -78,7 +78,7 @@ class WaitingPod:
             if self._done:
                 return
             plugin, wait = min(self._waits.items(), key=lambda item: item[1])
-        if now >= self._since + wait:
+        if now >= self.since + wait:
             self.reject(
                 plugin, f"rejected due to timeout after waiting {go_duration(wait)} at plugin {plugin}"
             )
