@@ -27,14 +27,14 @@ def granted(file: str) -> set[tuple[str, str, str, str, str]]:
     }
 
 
-def asked() -> list[dict[str, Any]]:
+def asked(*, serves_files: bool = False) -> list[dict[str, Any]]:
     """Return the reviews that are asked for, where everything is allowed."""
 
     def allow(exchange: Exchange) -> None:
         exchange.reply(200, {"status": {"allowed": True}} if exchange.method == "POST" else {})
 
     with FakeApi(allow) as api:
-        assert list(lacking_permissions(api.client(), "ours")) == []
+        assert list(lacking_permissions(api.client(), "ours", serves_files=serves_files)) == []
     return [each.json["spec"] for each in api.exchanges if each.method == "POST"]
 
 
@@ -55,6 +55,12 @@ def test_the_manifests_grant_all_that_is_needed(account: str, file: str) -> None
     assert needed <= granted(file)
 
 
+def test_a_webhook_that_serves_files_is_asked_for_nothing() -> None:
+    assert {spec["user"] for spec in asked(serves_files=True)} == {
+        "system:serviceaccount:ours:custom-scheduler-binder"
+    }
+
+
 def test_what_is_not_allowed_is_told_with_the_account() -> None:
     def script(exchange: Exchange) -> None:
         if exchange.method == "GET":
@@ -64,6 +70,6 @@ def test_what_is_not_allowed_is_told_with_the_account() -> None:
         exchange.reply(200, {"status": {"allowed": wanted["subresource"] != "binding"}})
 
     with FakeApi(script) as api:
-        lacking = list(lacking_permissions(api.client(), "ours"))
+        lacking = list(lacking_permissions(api.client(), "ours", serves_files=False))
 
     assert lacking == [("custom-scheduler-binder", "create pods/binding")]

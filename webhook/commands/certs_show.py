@@ -56,6 +56,11 @@ def _print(seen: Authorities, terminal: Terminal) -> None:
     )
     for entry in lacking:
         terminal.line(("  not yet: ", "yellow"), f"{entry.name} in {entry.configuration}")
+    for neighbour in seen.neighbours:
+        terminal.line(
+            f"  {neighbour.fingerprint[:_SHOWN_LENGTH]}  of others, in {neighbour.entries} of them  "
+            f"until {_day(neighbour.valid_until)}  {neighbour.subject}"
+        )
 
 
 def _day(moment: datetime) -> str:

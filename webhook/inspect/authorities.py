@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
 import msgspec
 from cryptography import x509
 
-from certs.bundle import entries_without
+from certs.bundle import bundles, certificates_in, entries_without
 from certs.clock import utc_now
 from certs.custody import Custody, Phase, parse_custody
 from certs.errors import InvalidPair
@@ -18,10 +20,10 @@ from webhook.errors import ConfigurationError
 from webhook.kube.replicas import ReplicaLeases
 from webhook.kube.secrets import KubeSecretStore
 from webhook.kube.transport import KubeClient
-from webhook.kube.webhookconfig import WebhookConfigurations
+from webhook.kube.webhookconfig import ReadConfiguration, WebhookConfigurations
 from webhook.policy.names import CA_SECRET, CONFIGURATIONS, WEBHOOK_NAMES
 
-__all__ = ["Authorities", "Authority", "Entry", "Replica", "look"]
+__all__ = ["Authorities", "Authority", "Entry", "Neighbour", "Replica", "look"]
 
 Role = Literal["signs", "follows", "goes"]
 """`signs`: leaves are signed by it. `follows`: it is to sign next. `goes`: it is trusted until nobody serves it."""
@@ -51,11 +53,20 @@ class Replica(_Part, frozen=True, kw_only=True):
 
 
 class Entry(_Part, frozen=True, kw_only=True):
-    """One of our entries in a webhook configuration; `carries` is whether its caBundle is the Secret's."""
+    """One of our entries in a webhook configuration; `carries` is whether the Secret's CAs are in its caBundle."""
 
     configuration: str
     name: str
     carries: bool
+
+
+class Neighbour(_Part, frozen=True, kw_only=True):
+    """A certificate in caBundle that the Secret doesn't hold; `entries` is in how many of our entries it is."""
+
+    fingerprint: str
+    subject: str
+    valid_until: datetime
+    entries: int
 
 
 class Authorities(_Part, frozen=True, kw_only=True):
@@ -67,6 +78,7 @@ class Authorities(_Part, frozen=True, kw_only=True):
     authorities: list[Authority]
     replicas: list[Replica]
     entries: list[Entry]
+    neighbours: list[Neighbour]
 
 
 def look(client: KubeClient, namespace: str) -> Authorities:
@@ -86,6 +98,7 @@ def look(client: KubeClient, namespace: str) -> Authorities:
     except InvalidPair as fault:
         raise ConfigurationError(f"{fault}; a running webhook mends it within a minute") from fault
     now = client.server_clock.now() or utc_now()
+    read = {each.label: each.read() for each in WebhookConfigurations(client, CONFIGURATIONS)}
     return Authorities(
         secret=f"{namespace}/{CA_SECRET}",
         phase=custody.phase,
@@ -100,7 +113,8 @@ def look(client: KubeClient, namespace: str) -> Authorities:
             )
             for told in ReplicaLeases(client, namespace=namespace).told()
         ],
-        entries=_entries(client, custody.authority.bundle),
+        entries=_entries(read, custody.authority.bundle),
+        neighbours=_neighbours(read, custody.authority.bundle),
     )
 
 
@@ -119,15 +133,34 @@ def _authority(certificate: x509.Certificate, custody: Custody) -> Authority:
     )
 
 
-def _entries(client: KubeClient, bundle: bytes) -> list[Entry]:
+def _entries(read: Mapping[str, ReadConfiguration | None], bundle: bytes) -> list[Entry]:
     found: list[Entry] = []
-    for configuration in WebhookConfigurations(client, CONFIGURATIONS):
-        read = configuration.read()
-        webhooks = read.webhooks if read else ()
+    for label, configuration in read.items():
+        webhooks = configuration.webhooks if configuration else ()
         lacking = {name for _, name in entries_without(bundle, webhooks, WEBHOOK_NAMES)}
         found += [
-            Entry(configuration=configuration.label, name=each.name, carries=each.name not in lacking)
+            Entry(configuration=label, name=each.name, carries=each.name not in lacking)
             for each in webhooks
             if each.name in WEBHOOK_NAMES
         ]
     return found
+
+
+def _neighbours(read: Mapping[str, ReadConfiguration | None], bundle: bytes) -> list[Neighbour]:
+    ours = certificates_in(bundle)
+    counted = Counter(
+        certificate
+        for configuration in read.values()
+        for carried in (bundles(configuration.webhooks, WEBHOOK_NAMES) if configuration else ())
+        for certificate in certificates_in(carried)
+        if certificate not in ours
+    )
+    return [
+        Neighbour(
+            fingerprint=fingerprint_of(each),
+            subject=each.subject.rfc4514_string(),
+            valid_until=each.not_valid_after_utc,
+            entries=count,
+        )
+        for each, count in counted.items()
+    ]
