@@ -6,6 +6,9 @@ each pod once.
 
 from __future__ import annotations
 
+from itertools import accumulate
+from operator import mul
+
 from prometheus_client import Counter, Gauge, Histogram
 
 __all__ = [
@@ -28,8 +31,9 @@ __all__ = [
 ]
 
 
-def _exponential(start: float, count: int) -> tuple[float, ...]:
-    return tuple(start * 2.0**power for power in range(count))
+def _exponential(start: float, count: int, factor: float = 2.0) -> tuple[float, ...]:
+    # Multiplied step by step, as Go's client does it: so the label `le` is the same to the last digit.
+    return tuple(accumulate([factor] * (count - 1), mul, initial=start))
 
 
 ATTEMPTS = Counter(
@@ -53,7 +57,7 @@ PLUGIN_DURATION = Histogram(
     "scheduler_plugin_execution_duration_seconds",
     "Duration for running a plugin at a specific extension point, over all nodes, sampled.",
     ["plugin", "extension_point", "status"],
-    buckets=tuple(0.00001 * 1.5**power for power in range(20)),
+    buckets=_exponential(0.00001, 20, 1.5),
 )
 EXTENSION_POINT_DURATION = Histogram(
     "scheduler_framework_extension_point_duration_seconds",
