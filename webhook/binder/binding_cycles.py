@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Protocol
 
@@ -143,6 +143,14 @@ class BindingCycles:
         """Put back all pods that wait at Permit: this replica may bind none of them any more."""
         for binding in list(self._waiting.values()):
             self._put_back(binding)
+
+    def give_up_waiting_for(self, plugins: Mapping[str, Collection[str]]) -> None:
+        """Put back the pods that wait for one of these plugins, by profile: nobody else would let them go on."""
+        for binding in list(self._waiting.values()):
+            gone = plugins.get(binding.pod.spec.scheduler_name, ())
+            waiting = self._cache.waiting_pods.get(binding.pod.metadata.uid)
+            if waiting is not None and any(name in gone for name in waiting.pending_plugins):
+                self._put_back(binding)
 
     def _wait(self, binding: Binding, waits: Mapping[str, float]) -> None:
         self._waiting[binding.pod.metadata.uid] = binding

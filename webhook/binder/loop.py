@@ -16,6 +16,7 @@ from webhook.binder.failures import FailureHandler
 from webhook.binder.queue import SchedulingQueue
 from webhook.binder.queued_pod import QueuedPod
 from webhook.binder.reporter import Reporter
+from webhook.binder.suspicion import Suspicion
 from webhook.binder.takeover import Listing, Takeover
 from webhook.kube.informer import Change
 from webhook.kube.meta import HasMetadata
@@ -44,7 +45,7 @@ class SchedulingLoop:
     """Takes in what the other threads tell, and places one pod at a time while this replica leads.
 
     All public methods but `run` only put something into the inbox, and may be called from any thread.
-    `is_leader` has to agree before each decision.
+    `is_leader` has to agree before each decision. `suspect` hears of a plugin that fails again and again, and why.
     """
 
     def __init__(
@@ -56,15 +57,18 @@ class SchedulingLoop:
         reporter: Reporter,
         takeover: Takeover,
         is_leader: Callable[[], bool],
+        suspect: Callable[[str, str], None] = lambda _plugin, _why: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._cache = cache
-        self._frameworks = frameworks
+        # The queue has it too: what is replaced in it counts for both at once.
+        self._frameworks = dict(frameworks)
         self._reporter = reporter
         self._takeover = takeover
         self._is_leader = is_leader
         self._clock = clock
-        self._queue = SchedulingQueue(frameworks, clock)
+        self._suspicion = Suspicion(suspect)
+        self._queue = SchedulingQueue(self._frameworks, clock)
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._failures = FailureHandler(self._queue, reporter)
         self._cycles = BindingCycles(
@@ -96,6 +100,10 @@ class SchedulingLoop:
     def measured(self, measurements: Sequence[NodeMetrics]) -> None:
         """Take in what metrics.k8s.io told of the nodes."""
         self._inbox.put(partial(self._take_measurements, measurements))
+
+    def replace(self, frameworks: Mapping[str, Framework]) -> None:
+        """Decide by these frameworks, for the same profiles, from the next pod on."""
+        self._inbox.put(partial(self._replace, frameworks))
 
     def listed(self, listing: Listing) -> None:
         """Take in that all changes found by a list have been told."""
@@ -189,6 +197,7 @@ class SchedulingLoop:
         framework = self._frameworks[pod.spec.scheduler_name]
         decision = framework.schedule(pod)
         metrics.ALGORITHM_DURATION.observe(self._clock() - started_at)
+        self._suspicion.judge(decision)
         match decision:
             case Placement():
                 self._cycles.begin(queued, decision, framework, started_at)
@@ -204,6 +213,14 @@ class SchedulingLoop:
     def _take_node(self, change: Change[Node]) -> None:
         apply_node_change(change, self._cache, self._queue)
         self._cycles.node_changed(change)
+
+    def _replace(self, frameworks: Mapping[str, Framework]) -> None:
+        changed = {
+            name: framework.plugins_unlike(self._frameworks[name]) for name, framework in frameworks.items()
+        }
+        self._frameworks.update(frameworks)
+        self._cycles.give_up_waiting_for(changed)
+        self._queue.reconsider(frameworks)
 
     def _take_measurements(self, measurements: Sequence[NodeMetrics]) -> None:
         self._cache.memory.measure(measurements)

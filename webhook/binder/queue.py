@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 
 from webhook.binder.in_flight_events import InFlightEvents
 from webhook.binder.queued_pod import Place, QueuedPod
@@ -166,6 +166,20 @@ class SchedulingQueue:
                     self._requeue(queued, strategy)
                 elif queued.place is Place.GATED and strategy is not QueueingStrategy.SKIP:
                     self._admit(queued)
+
+    def reconsider(self, profiles: Container[str]) -> None:
+        """Take in that these profiles have other plugins: in another order, other gates, and what was refused may fit."""
+        for (profile, _), group in list(self._waiting.items()):
+            if profile not in profiles:
+                continue
+            for queued in list(group.values()):
+                if queued.place is Place.GATED:
+                    self._admit(queued)
+                else:
+                    self._requeue(queued, QueueingStrategy.AFTER_BACKOFF)
+        for _, ticket, queued in list(self._active):
+            if ticket == queued.ticket and queued.pod.spec.scheduler_name in profiles:
+                self._activate(queued)
 
     def flush(self) -> None:
         """Activate the pods whose backoff is over, and those that have been unschedulable for five minutes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Mapping
@@ -9,14 +10,16 @@ from collections.abc import Mapping
 from webhook.binder.binding import BindPool
 from webhook.binder.condition import ConditionWriter
 from webhook.binder.loop import SchedulingLoop
+from webhook.binder.plugins import Plugins
 from webhook.binder.reporter import Reporter
 from webhook.binder.takeover import Takeover
 from webhook.binder.watches import Watches
 from webhook.kube.elector import Elector, LeaseTiming
-from webhook.kube.events import EventRecorder
+from webhook.kube.events import EventRecorder, Regarding
 from webhook.kube.poller import ListPoller
 from webhook.kube.transport import KubeClient
 from webhook.observe.scheduling_metrics import LEADER
+from webhook.periodic import PeriodicThread
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.kinds import NO_NODE_METRICS, NODE_METRICS_PATH, NODE_METRICS_SECONDS
@@ -24,7 +27,10 @@ from webhook.scheduling.objects import NodeMetrics
 
 __all__ = ["BinderService"]
 
+log = logging.getLogger("custom_scheduler.binder")
+
 LEASE = "custom-scheduler"
+PLUGIN_POLL_SECONDS = 1.0
 
 
 class BinderService:
@@ -32,6 +38,7 @@ class BinderService:
 
     `start` waits for nothing from outside: an API server that is away is asked again until it answers. Replicas
     that don't lead follow the watches too, and so can take over at once. `identity` must be this process's alone.
+    `plugins`, from which the frameworks were built, is followed for changes.
     `stop` also closes `client`.
     """
 
@@ -41,11 +48,13 @@ class BinderService:
         *,
         cache: Cache,
         frameworks: Mapping[str, Framework],
+        plugins: Plugins | None = None,
         namespace: str,
         identity: str,
         timing: LeaseTiming | None = None,
     ) -> None:
         self._client = client
+        self._namespace = namespace
         self._elector = Elector(
             client,
             namespace=namespace,
@@ -77,7 +86,10 @@ class BinderService:
             reporter=Reporter(self._recorder, self._conditions, time.monotonic),
             takeover=Takeover(self._watches.listings, time.monotonic),
             is_leader=self._elector.is_leader,
+            suspect=self._suspect,
         )
+        self._plugins = plugins
+        self._plugin_thread = PeriodicThread("plugins", self._poll_plugins, seconds=PLUGIN_POLL_SECONDS)
         self._threads = {
             name: threading.Thread(target=target, name=name, daemon=True)
             for name, target in (
@@ -96,9 +108,11 @@ class BinderService:
         for thread in self._threads.values():
             thread.start()
         self._watches.start()
+        self._plugin_thread.start()
 
     def stop(self, timeout: float = 5.0) -> None:
         """End: bindings under way have `timeout` seconds, then the Lease goes back and all threads are joined."""
+        self._plugin_thread.stop()
         self._loop.pause()
         self._bindings.close(timeout)
         self._elector.stop()
@@ -132,6 +146,29 @@ class BinderService:
     def _follow(self) -> None:
         LEADER.labels(LEASE).set(0)
         self._loop.follow()
+
+    def _poll_plugins(self) -> None:
+        frameworks = None if self._plugins is None else self._plugins.poll()
+        if frameworks is not None:
+            self._loop.replace(frameworks)
+
+    def _suspect(self, plugin: str, why: str) -> None:
+        if self._plugins is not None and self._plugins.suspend(plugin, why):
+            log.error("plugin %s is left out until it or the configuration changes: %s", plugin, why)
+            self._recorder.record(
+                Regarding(
+                    api_version="coordination.k8s.io/v1",
+                    kind="Lease",
+                    namespace=self._namespace,
+                    name=LEASE,
+                    uid="",
+                ),
+                controller="custom-scheduler",
+                event_type="Warning",
+                reason="PluginSuspended",
+                action="Suspending",
+                note=f"plugin {plugin} is left out until it or the configuration changes: {why}",
+            )
 
     def _schedule(self) -> None:
         try:

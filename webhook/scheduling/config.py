@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -75,12 +75,28 @@ class PluginConfig(_Strict, frozen=True, kw_only=True):
     args: dict[str, Any] = {}
 
 
+_Named = TypeVar("_Named", PluginRef, PluginConfig)
+
+
 class Profile(_Strict, frozen=True, kw_only=True):
     """The plugins for the pods of one `schedulerName`."""
 
     scheduler_name: _Name = DEFAULT_SCHEDULER_NAME
     plugins: PluginsConfig = PluginsConfig()
     plugin_config: tuple[PluginConfig, ...] = ()
+
+    def without(self, names: Collection[str]) -> Profile:
+        """Return the same profile where it doesn't speak of these plugins."""
+        points = {
+            field.name: PluginSetConfig(
+                enabled=_left(point.enabled, names), disabled=_left(point.disabled, names)
+            )
+            for field in msgspec.structs.fields(PluginsConfig)
+            for point in [getattr(self.plugins, field.name)]
+        }
+        return msgspec.structs.replace(
+            self, plugins=PluginsConfig(**points), plugin_config=_left(self.plugin_config, names)
+        )
 
 
 class PluginSource(_Strict, frozen=True, kw_only=True):
@@ -135,6 +151,10 @@ def _faults(configuration: SchedulerConfiguration) -> Iterator[tuple[str, str]]:
             plugins: PluginSetConfig = getattr(profile.plugins, point.name)
             for name in _repeated(ref.name for ref in plugins.enabled):
                 yield f"{path}.plugins.{point.encode_name}.enabled", f"has {name} more than once"
+
+
+def _left(entries: tuple[_Named, ...], names: Collection[str]) -> tuple[_Named, ...]:
+    return tuple(entry for entry in entries if entry.name not in names)
 
 
 def _repeated(names: Iterable[str]) -> list[str]:

@@ -98,6 +98,15 @@ class Framework:
         """The plugins at each extension point."""
         return self._untimed
 
+    def plugins_unlike(self, other: Framework) -> frozenset[str]:
+        """Return the names under which this and the other framework have not the same plugin."""
+        ours, theirs = self.plugins.made, other.plugins.made
+        return frozenset(
+            name
+            for name in ours.keys() | theirs.keys()
+            if name not in ours or name not in theirs or ours[name].plugin is not theirs[name].plugin
+        )
+
     @property
     def highest_score(self) -> int:
         """What a node comes to that all plugins like best."""

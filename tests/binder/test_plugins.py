@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import logging
+import random
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from webhook.binder.plugins import Plugins
+from webhook.errors import ConfigurationError
+from webhook.scheduling.framework import Framework
+from webhook.scheduling.testing import make_cache, make_node, make_pod
+
+PLUGIN = """
+from webhook.scheduling.registry import plugin
+
+@plugin("{name}")
+class Mine:
+    def __init__(self, args, handle):
+        {init}
+
+    def filter_node(self, pod, node):
+        return {reason!r}
+"""
+CONFIGURATION = """
+apiVersion: custom-scheduler.io/v1alpha1
+kind: SchedulerConfiguration
+pluginSources:
+- directory: {directory}
+profiles:
+- schedulerName: custom-scheduler
+  plugins:
+    multiPoint: {{enabled: [{enabled}]}}
+"""
+
+
+class Place:
+    """A folder with plugins and a configuration that names some of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.configuration = folder / "scheduler.yaml"
+        self.directory = folder / "plugins"
+        self.directory.mkdir()
+
+    def write(self, file: str, name: str, reason: str | None = None, init: str = "pass") -> Path:
+        path = self.directory / file
+        path.write_text(PLUGIN.format(name=name, reason=reason, init=init))
+        return path
+
+    def enable(self, *names: str) -> None:
+        enabled = ", ".join(f"{{name: {name}}}" for name in names)
+        self.configuration.write_text(CONFIGURATION.format(directory=self.directory, enabled=enabled))
+
+    def start(self) -> Plugins:
+        plugins = Plugins(self.configuration)
+        plugins.build(make_cache(make_node("node")), random.Random(0))
+        return plugins
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    yield Place(tmp_path)
+    for name in [name for name in sys.modules if name.startswith("custom_scheduler_plugins.")]:
+        del sys.modules[name]
+
+
+def said(frameworks: Mapping[str, Framework] | None) -> str:
+    """What the profile says of a pod: nothing if it fits."""
+    assert frameworks is not None, "nothing has changed"
+    decision = frameworks["custom-scheduler"].schedule(make_pod())
+    return getattr(decision, "message", "")
+
+
+def test_nothing_changes_on_its_own(place: Place) -> None:
+    place.write("a.py", "Acme")
+    place.enable("Acme")
+
+    assert place.start().poll() is None
+
+
+def test_without_a_file_nothing_ever_changes() -> None:
+    plugins = Plugins(None)
+    plugins.build(make_cache(), random.Random(0))
+
+    assert plugins.poll() is None
+
+
+def test_a_plugin_that_is_replaced_decides_from_then_on(place: Place) -> None:
+    place.write("a.py", "Acme", "old")
+    place.enable("Acme")
+    plugins = place.start()
+
+    place.write("a.py", "Acme", "new")
+
+    assert said(plugins.poll()) == "0/1 nodes are available: 1 new."
+
+
+def test_a_plugin_whose_file_goes_is_left_out(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    path = place.write("a.py", "Acme", "never")
+    place.enable("Acme")
+    plugins = place.start()
+    caplog.set_level(logging.INFO)
+
+    path.unlink()
+
+    assert said(plugins.poll()) == ""
+    assert "profile custom-scheduler: plugin Acme is not in use any more" in caplog.text
+
+
+def test_a_plugin_whose_file_comes_back_is_in_use_again(place: Place) -> None:
+    path = place.write("a.py", "Acme", "never")
+    place.enable("Acme")
+    plugins = place.start()
+    path.unlink()
+    plugins.poll()
+
+    place.write("a.py", "Acme", "never")
+
+    assert said(plugins.poll()) == "0/1 nodes are available: 1 never."
+
+
+def test_a_changed_configuration_takes_plugins_in_and_out(place: Place) -> None:
+    place.write("a.py", "Acme", "acme")
+    place.write("b.py", "Other", "other")
+    place.enable("Acme")
+    plugins = place.start()
+
+    place.enable("Other")
+
+    assert said(plugins.poll()) == "0/1 nodes are available: 1 other."
+
+
+def broken_file(place: Place) -> str:
+    (place.directory / "a.py").write_text("def")
+    return "can't be imported: SyntaxError"
+
+
+def broken_factory(place: Place) -> str:
+    place.write("a.py", "Acme", "new", init="1 / 0")
+    return "plugin Acme .*can't be made: ZeroDivisionError"
+
+
+def broken_configuration(place: Place) -> str:
+    place.configuration.write_text("kind: Nonsense")
+    return "scheduler.yaml"
+
+
+def unknown_plugin(place: Place) -> str:
+    place.enable("Acme", "Nobody")
+    return "no plugin is called Nobody"
+
+
+def other_profiles(place: Place) -> str:
+    place.configuration.write_text(
+        place.configuration.read_text().replace(": custom-scheduler\n", ": other\n")
+    )
+    return "profiles come and go only with a restart; running are custom-scheduler, the file has other"
+
+
+def missing_folder(place: Place) -> str:
+    place.directory.rename(place.folder / "elsewhere")
+    return "is not there"
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [broken_file, broken_factory, broken_configuration, unknown_plugin, other_profiles, missing_folder],
+)
+def test_what_is_wrong_is_told_once_and_what_ran_before_goes_on(
+    place: Place, spoil: Callable[[Place], str], caplog: pytest.LogCaptureFixture
+) -> None:
+    place.write("a.py", "Acme", "old")
+    place.enable("Acme")
+    plugins = place.start()
+
+    fault = spoil(place)
+    polled = [plugins.poll() for _ in range(3)]
+
+    assert all(each is None or said(each) == "0/1 nodes are available: 1 old." for each in polled)
+    errors = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
+    (error,) = errors
+    assert re.search(fault, error)
+    assert error.endswith("; what ran before goes on")
+
+
+def test_the_same_faults_stop_a_start(place: Place) -> None:
+    place.write("a.py", "Acme", init="1 / 0")
+    place.enable("Acme")
+
+    with pytest.raises(ConfigurationError, match="can't be made: ZeroDivisionError"):
+        place.start()
+
+
+def test_a_suspended_plugin_is_left_out_until_its_file_changes(place: Place) -> None:
+    place.write("a.py", "Acme", "never")
+    place.enable("Acme")
+    plugins = place.start()
+
+    assert plugins.suspend("Acme", "it failed")
+    assert not plugins.suspend("Acme", "it failed again")
+    assert said(plugins.poll()) == ""
+    assert plugins.poll() is None
+    place.write("a.py", "Acme", "mended")
+
+    assert said(plugins.poll()) == "0/1 nodes are available: 1 mended."
+
+
+def test_built_in_plugins_are_never_left_out(place: Place) -> None:
+    place.enable()
+
+    assert not place.start().suspend("NodeResourcesFit", "it failed")
+
+
+def test_the_state_of_each_plugin_is_told(place: Place) -> None:
+    place.write("a.py", "Acme")
+    place.write("b.py", "Spare")
+    place.write("c.py", "Bad")
+    place.enable("Acme", "Bad")
+    plugins = place.start()
+    plugins.suspend("Bad", "10 decisions in a row have failed")
+    plugins.poll()
+    (place.directory / "d.py").write_text("def")
+    plugins.poll()
+    plugins.suspend("Bad", "10 decisions in a row have failed")
+
+    states = {each.name or each.source: (each.state, each.fault) for each in plugins.states()}
+
+    assert states["NodeResourcesFit"] == ("in use", "")
+    assert states["NodeLabel"] == ("registered", "")
+    assert states["Acme"] == ("in use", "")
+    assert states["Spare"] == ("registered", "")
+    assert states["Bad"] == ("suspended", "10 decisions in a row have failed")
+    state, fault = states[f"plugin file {place.directory / 'd.py'}"]
+    assert state == "refused"
+    assert "SyntaxError" in fault
