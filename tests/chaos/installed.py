@@ -145,6 +145,13 @@ class Installed:
         endpoints = [each for one in slices for each in one.get("endpoints") or []]
         return [each["addresses"][0] for each in endpoints if each["conditions"]["ready"]]
 
+    def phase(self) -> str:
+        """Return how far a rotation of the CA is, from its Secret."""
+        data = self.cluster.request("GET", f"/api/v1/namespaces/{NAMESPACE}/secrets/custom-scheduler-ca")[
+            "data"
+        ]
+        return base64.b64decode(data["phase"]).decode() if "phase" in data else "stable"
+
     def bundles(self) -> list[bytes]:
         """Return caBundle of each entry."""
         configurations = [

