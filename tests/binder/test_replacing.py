@@ -160,6 +160,7 @@ def test_a_binding_under_way_ends_with_the_plugins_it_began_with() -> None:
 def test_pods_that_are_queued_are_put_into_the_new_order() -> None:
     with scheduling(leading=False) as scheduler:
         scheduler.add(make_node("node-1", pods="1"), pod("first"))
+        scheduler.settle()
         scheduler.pass_time(1)
         scheduler.add(pod("second"))
         scheduler.settle()
