@@ -10,7 +10,8 @@ from typing import Literal
 import msgspec
 
 from webhook.commands.terminal import Terminal
-from webhook.inspect.doctor import Finding, examine
+from webhook.inspect.doctor import examine
+from webhook.inspect.finding import Finding
 from webhook.inspect.prove import Proof, prove
 from webhook.kube.config import connect
 

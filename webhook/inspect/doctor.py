@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Literal
-
-import msgspec
+from collections.abc import Iterator
 
 from certs.clock import utc_now
 from webhook.errors import ClusterError, ConfigurationError, PolicyError, Unreachable
-from webhook.inspect.authorities import Authorities, look
+from webhook.inspect.certificates import certificates
 from webhook.inspect.cluster import policy_in_force
+from webhook.inspect.deployments import deployments
+from webhook.inspect.finding import Check, Finding
 from webhook.inspect.permissions import lacking_permissions
-from webhook.inspect.workings import enforced_namespaces, lease_holder, ready_endpoints
+from webhook.inspect.reachability import reachability
+from webhook.inspect.registered import registration
+from webhook.inspect.workings import labelled_namespaces, lease_holding
 from webhook.kube.transport import KubeClient
-from webhook.kube.webhookconfig import ReadConfiguration, WebhookConfigurations
-from webhook.policy.names import CA_SECRET, CONFIGURATIONS, PROBE_NAMESPACE, SERVICE, WEBHOOK_NAMES
+from webhook.policy.names import DECLINED, ENFORCE_LABEL, OPT_IN_LABEL, OPTED_IN, PROBE_NAMESPACE
 
-__all__ = ["Finding", "examine"]
+__all__ = ["examine"]
 
-Level = Literal["ok", "warn", "fail"]
-
-Check = Callable[[KubeClient, str], Iterable["Finding"]]
-
-
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at. `warn`: it works, and something may be better; `fail`: it doesn't work."""
-
-    level: Level
-    subject: str
-    text: str
-    fix: str = ""
+_MODES = ("deny", "warn")
+_CHOICES = (OPTED_IN, DECLINED)
 
 
 def examine(client: KubeClient, namespace: str) -> Iterator[Finding]:
@@ -50,153 +40,6 @@ def examine(client: KubeClient, namespace: str) -> Iterator[Finding]:
                 text=f"can't be looked at: {error}",
                 fix="ask as a cluster admin",
             )
-
-
-def _registration(client: KubeClient, _namespace: str) -> Iterator[Finding]:
-    read = {each.label: each.read() for each in WebhookConfigurations(client, CONFIGURATIONS)}
-    for label, configuration in read.items():
-        if configuration is None:
-            yield Finding(
-                level="fail",
-                subject="registration",
-                text=f"{label} is not there: the API server calls nothing through it",
-                fix="kubectl apply -k manifests/base, or the overlay that you use",
-            )
-    there = [configuration for configuration in read.values() if configuration is not None]
-    present = {entry.name for configuration in there for entry in configuration.webhooks}
-    if len(there) == len(read):
-        if missing := sorted(WEBHOOK_NAMES - present):
-            yield Finding(
-                level="warn",
-                subject="registration",
-                text=f"entries are missing: {', '.join(missing)}",
-                fix="apply the manifests again, unless they were left out on purpose",
-            )
-        else:
-            yield Finding(
-                level="ok", subject="registration", text=f"all {len(WEBHOOK_NAMES)} webhooks are registered"
-            )
-    yield from _failure_policy(there)
-
-
-def _failure_policy(configurations: Iterable[ReadConfiguration]) -> Iterator[Finding]:
-    closed = sorted(
-        entry.name
-        for configuration in configurations
-        for entry in configuration.webhooks
-        if entry.name in WEBHOOK_NAMES and entry.failure_policy == "Fail"
-    )
-    if closed:
-        yield Finding(
-            level="ok",
-            subject="failurePolicy",
-            text=f"Fail for {', '.join(closed)}: what can't be judged is refused",
-        )
-    else:
-        yield Finding(
-            level="ok",
-            subject="failurePolicy",
-            text="Ignore everywhere: while the webhook is down, nothing is enforced and nothing is in the way "
-            "(overlay fail, after doctor --prove)",
-        )
-
-
-def _bundle(client: KubeClient, namespace: str) -> Iterator[Finding]:
-    try:
-        seen = look(client, namespace)
-    except ConfigurationError as error:
-        if "not found" not in str(error):
-            yield Finding(level="fail", subject="CA", text=str(error))
-            return
-        yield from _foreign_bundle(client)
-        return
-    yield from _authority(client, seen)
-    if lacking := [entry.name for entry in seen.entries if not entry.carries]:
-        yield Finding(
-            level="fail",
-            subject="caBundle",
-            text=f"is not that of Secret {seen.secret} in {', '.join(lacking)}: the API server refuses our certificate",
-            fix="a running webhook writes it within seconds: see why it does not in its log and /readyz "
-            f"(kubectl logs -n {namespace} deployment/{SERVICE})",
-        )
-    else:
-        yield Finding(
-            level="ok", subject="caBundle", text=f"carries the CA of Secret {seen.secret} everywhere"
-        )
-
-
-def _foreign_bundle(client: KubeClient) -> Iterator[Finding]:
-    read = [each.read() for each in WebhookConfigurations(client, CONFIGURATIONS)]
-    bare = [
-        entry.name
-        for configuration in read
-        if configuration is not None
-        for entry in configuration.webhooks
-        if entry.name in WEBHOOK_NAMES and not entry.client_config.ca_bundle
-    ]
-    if bare:
-        yield Finding(
-            level="fail",
-            subject="caBundle",
-            text=f"is empty in {', '.join(bare)}, and there is no Secret {CA_SECRET}",
-            fix="start the webhook, which makes its CA and writes it there; in files mode, let cert-manager inject it",
-        )
-    else:
-        yield Finding(
-            level="ok",
-            subject="caBundle",
-            text="is set by others (files mode): whether it is right, --prove shows",
-        )
-
-
-def _authority(client: KubeClient, seen: Authorities) -> Iterator[Finding]:
-    now = client.server_clock.now() or utc_now()
-    (signer,) = [each for each in seen.authorities if each.role == "signs"]
-    if now >= signer.valid_until:
-        yield Finding(
-            level="fail",
-            subject="CA",
-            text=f"expired at {signer.valid_until:%Y-%m-%d}",
-            fix="a running webhook replaces it within a minute: see why none does in its log",
-        )
-    elif now > seen.renews_at and seen.phase == "stable":
-        yield Finding(
-            level="warn",
-            subject="CA",
-            text=f"ends on {signer.valid_until:%Y-%m-%d}, and no successor is there",
-            fix="a running webhook makes one within a minute: see why none does in its log",
-        )
-    else:
-        yield Finding(
-            level="ok", subject="CA", text=f"signs until {signer.valid_until:%Y-%m-%d}, phase {seen.phase}"
-        )
-
-
-def _service(client: KubeClient, namespace: str) -> Iterator[Finding]:
-    read = [each.read() for each in WebhookConfigurations(client, CONFIGURATIONS)]
-    entries = [
-        entry
-        for configuration in read
-        if configuration is not None
-        for entry in configuration.webhooks
-        if entry.name in WEBHOOK_NAMES
-    ]
-    if not any(entry.client_config.url is None for entry in entries):
-        return
-    ready = ready_endpoints(client, namespace, SERVICE)
-    text = f"{ready} ready endpoints behind Service {namespace}/{SERVICE}"
-    fix = f"kubectl get pods -n {namespace} -l app.kubernetes.io/component=webhook, and their events"
-    if ready == 0:
-        yield Finding(level="fail", subject="endpoints", text=text, fix=fix)
-    elif ready == 1:
-        yield Finding(
-            level="warn",
-            subject="endpoints",
-            text="only one ready endpoint: its restart is an outage",
-            fix=fix,
-        )
-    else:
-        yield Finding(level="ok", subject="endpoints", text=text)
 
 
 def _policy(client: KubeClient, namespace: str) -> Iterator[Finding]:
@@ -231,36 +74,62 @@ def _permissions(client: KubeClient, namespace: str) -> Iterator[Finding]:
 
 
 def _binder(client: KubeClient, namespace: str) -> Iterator[Finding]:
-    holder = lease_holder(client, namespace, "custom-scheduler", client.server_clock.now() or utc_now())
-    if holder is None:
+    held = lease_holding(client, namespace, "custom-scheduler", client.server_clock.now() or utc_now())
+    lease = f"Lease {namespace}/custom-scheduler"
+    pending = "pods with our schedulerName stay Pending"
+    fix = f"kubectl get pods -n {namespace} -l app.kubernetes.io/component=binder, and their logs"
+    if held is None:
         yield Finding(
             level="fail",
             subject="binder",
-            text=f"nobody holds Lease {namespace}/custom-scheduler: pods with our schedulerName stay Pending",
-            fix=f"kubectl get pods -n {namespace} -l app.kubernetes.io/component=binder, and their logs",
+            text=f"{lease} is not there: no binder has ever run, and {pending}",
+            fix=fix,
+        )
+    elif not held.holder:
+        yield Finding(level="fail", subject="binder", text=f"nobody holds {lease}: {pending}", fix=fix)
+    elif held.ended_at is not None:
+        yield Finding(
+            level="fail",
+            subject="binder",
+            text=f"{held.holder} held {lease} until {held.ended_at:%Y-%m-%dT%H:%M:%SZ}, and nobody since: {pending}",
+            fix=fix,
         )
     else:
-        yield Finding(level="ok", subject="binder", text=f"{holder} places the pods")
+        yield Finding(level="ok", subject="binder", text=f"{held.holder} places the pods")
 
 
 def _scope(client: KubeClient, _namespace: str) -> Iterator[Finding]:
-    modes = enforced_namespaces(client)
+    modes = labelled_namespaces(client, ENFORCE_LABEL)
     probed = modes.pop(PROBE_NAMESPACE, None)
     if probed != "deny":
         yield Finding(
             level="warn",
             subject="probe",
-            text=f"namespace {PROBE_NAMESPACE} is not there, or not labelled custom-scheduler.io/enforce=deny",
-            fix="apply manifests/probe: doctor --prove needs it",
+            text=f"namespace {PROBE_NAMESPACE} is not there, or not labelled {ENFORCE_LABEL}=deny",
+            fix="kubectl apply -k manifests/probe: doctor --prove needs it",
         )
-    counts = ", ".join(f"{sum(each == mode for each in modes.values())} {mode}" for mode in ("deny", "warn"))
+    yield from _unknown_values(ENFORCE_LABEL, modes, _MODES)
+    yield from _unknown_values(OPT_IN_LABEL, labelled_namespaces(client, OPT_IN_LABEL), _CHOICES)
+    counts = ", ".join(f"{sum(each == mode for each in modes.values())} {mode}" for mode in _MODES)
     yield Finding(level="ok", subject="enforcement", text=f"namespaces by their label: {counts}")
 
 
+def _unknown_values(label: str, found: dict[str, str], known: tuple[str, ...]) -> Iterator[Finding]:
+    for name, value in found.items():
+        if value not in known:
+            yield Finding(
+                level="warn",
+                subject="enforcement",
+                text=f"namespace {name} is labelled {label}={value}, which means nothing",
+                fix=f"kubectl label namespace {name} --overwrite {label}={' or '.join(known)}",
+            )
+
+
 _CHECKS: tuple[tuple[str, Check], ...] = (
-    ("registration", _registration),
-    ("caBundle", _bundle),
-    ("endpoints", _service),
+    ("registration", registration),
+    ("endpoints", reachability),
+    ("replicas", deployments),
+    ("caBundle", certificates),
     ("policy", _policy),
     ("permissions", _permissions),
     ("binder", _binder),

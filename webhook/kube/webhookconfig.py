@@ -14,6 +14,7 @@ from webhook.kube.watching import Place
 __all__ = [
     "ClientConfig",
     "ReadConfiguration",
+    "ServiceReference",
     "WebhookConfiguration",
     "WebhookConfigurations",
     "WebhookEntry",
@@ -25,11 +26,21 @@ _API = "/apis/admissionregistration.k8s.io/v1"
 _INJECTED = frozenset({"cert-manager.io/inject-ca-from", "cert-manager.io/inject-ca-from-secret"})
 
 
+class ServiceReference(msgspec.Struct, frozen=True):
+    """The Service that the API server calls, with the defaults of the API."""
+
+    name: str
+    namespace: str
+    path: str = ""
+    port: int = 443
+
+
 class ClientConfig(msgspec.Struct, frozen=True, rename="camel"):
     """How the API server reaches a webhook: `ca_bundle` is PEM, `url` None where a Service is called."""
 
     ca_bundle: bytes = b""
     url: str | None = None
+    service: ServiceReference | None = None
 
 
 class WebhookEntry(msgspec.Struct, frozen=True, rename="camel"):

@@ -1,0 +1,121 @@
+"""Whether the API server trusts what the webhook serves: the CA's Secret, caBundle, and what the replicas tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from certs.clock import utc_now
+from webhook.errors import ConfigurationError
+from webhook.inspect.authorities import Authorities, look
+from webhook.inspect.finding import Finding
+from webhook.inspect.registered import our_entries
+from webhook.kube.replicas import ReplicaLeases
+from webhook.kube.transport import KubeClient
+from webhook.policy.names import CA_SECRET, SERVICE
+
+__all__ = ["certificates"]
+
+
+def certificates(client: KubeClient, namespace: str) -> Iterator[Finding]:
+    """Yield what is wrong with the CA, with caBundle, and with the CAs that replicas say they serve.
+
+    What a replica really serves can't be seen from outside of the cluster: `prove` shows it.
+    """
+    try:
+        seen = look(client, namespace)
+    except ConfigurationError as error:
+        if "not found" not in str(error):
+            yield Finding(
+                level="fail",
+                subject="CA",
+                text=str(error),
+                fix=f"see in the webhook's log why it does not (kubectl logs -n {namespace} deployment/{SERVICE})",
+            )
+            return
+        yield from _without_secret(client, namespace)
+        return
+    yield _authority(client, seen)
+    yield _bundle(seen, namespace)
+    yield from _served(seen, namespace)
+
+
+def _authority(client: KubeClient, seen: Authorities) -> Finding:
+    now = client.server_clock.now() or utc_now()
+    (signer,) = [each for each in seen.authorities if each.role == "signs"]
+    if now >= signer.valid_until:
+        return Finding(
+            level="fail",
+            subject="CA",
+            text=f"expired at {signer.valid_until:%Y-%m-%d}",
+            fix="a running webhook replaces it within a minute: see why none does in its log",
+        )
+    if now > seen.renews_at and seen.phase == "stable":
+        return Finding(
+            level="warn",
+            subject="CA",
+            text=f"ends on {signer.valid_until:%Y-%m-%d}, and no successor is there",
+            fix="a running webhook makes one within a minute: see why none does in its log",
+        )
+    return Finding(
+        level="ok", subject="CA", text=f"signs until {signer.valid_until:%Y-%m-%d}, phase {seen.phase}"
+    )
+
+
+def _bundle(seen: Authorities, namespace: str) -> Finding:
+    if lacking := [entry.name for entry in seen.entries if not entry.carries]:
+        return Finding(
+            level="fail",
+            subject="caBundle",
+            text=f"is not that of Secret {seen.secret} in {', '.join(lacking)}: the API server refuses our certificate",
+            fix="a running webhook writes it within seconds: see why it does not in its log and /readyz "
+            f"(kubectl logs -n {namespace} deployment/{SERVICE})",
+        )
+    return Finding(level="ok", subject="caBundle", text=f"carries the CA of Secret {seen.secret} everywhere")
+
+
+def _served(seen: Authorities, namespace: str) -> Iterator[Finding]:
+    known = {each.fingerprint for each in seen.authorities}
+    live = [replica for replica in seen.replicas if not replica.ended]
+    for replica in live:
+        if replica.fingerprint not in known:
+            yield Finding(
+                level="fail",
+                subject="served",
+                text=f"replica {replica.name} tells that it serves CA {replica.fingerprint[:16]}…, which Secret "
+                f"{seen.secret} doesn't hold: the API server refuses it",
+                fix=f"a running replica takes the Secret's CA over within a minute; if this one is gone for good, "
+                f"kubectl delete lease -n {namespace} custom-scheduler-replica-{replica.name}",
+            )
+    if live and all(replica.fingerprint in known for replica in live):
+        yield Finding(
+            level="ok",
+            subject="served",
+            text=f"{len(live)} replica(s) tell that they serve a CA that caBundle carries",
+        )
+
+
+def _without_secret(client: KubeClient, namespace: str) -> Iterator[Finding]:
+    now = client.server_clock.now() or utc_now()
+    if any(lease.is_live(now) for lease in ReplicaLeases(client, namespace=namespace).told()):
+        yield Finding(
+            level="fail",
+            subject="CA",
+            text=f"Secret {namespace}/{CA_SECRET} is gone, and replicas serve a CA of their own: one that starts now "
+            "makes another",
+            fix="a running webhook makes the Secret again within a minute: see why none does in its log "
+            f"(kubectl logs -n {namespace} deployment/{SERVICE})",
+        )
+        return
+    if bare := [entry.name for entry in our_entries(client) if not entry.client_config.ca_bundle]:
+        yield Finding(
+            level="fail",
+            subject="caBundle",
+            text=f"is empty in {', '.join(bare)}, and there is no Secret {CA_SECRET}",
+            fix="start the webhook, which makes its CA and writes it there; in files mode, let cert-manager inject it",
+        )
+    else:
+        yield Finding(
+            level="ok",
+            subject="caBundle",
+            text="is set by others (files mode): whether it is right, --prove shows",
+        )
