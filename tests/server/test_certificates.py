@@ -580,3 +580,21 @@ def test_files_whose_time_is_over_are_not_ready(files: tuple[Path, Path]) -> Non
 def test_a_missing_file_is_a_wrong_configuration(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"tls\.crt can't be read"):
         FileCertificates(tmp_path / "tls.crt", tmp_path / "tls.key")
+
+
+def test_a_configuration_that_can_not_be_read_is_told_with_the_refusal() -> None:
+    cluster = Cluster()
+    cluster.validating.refusal = ApiError("forbidden", status=403)
+
+    cluster.certificates.look()
+
+    assert cluster.certificates.not_ready() == [
+        "caBundle of ValidatingWebhookConfiguration custom-scheduler not looked at yet",
+        "caBundle of MutatingWebhookConfiguration custom-scheduler not looked at yet",
+        "it can't be mended yet: forbidden",
+    ]
+
+    cluster.validating.refusal = None
+    cluster.certificates.look()
+
+    assert cluster.certificates.not_ready() == []

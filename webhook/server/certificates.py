@@ -173,7 +173,10 @@ class SelfSignedCertificates:
 
     def not_ready(self) -> list[str]:
         """Return why API servers would refuse what is served: no CA of ours, or one whose time is over."""
-        return self._custodian.faults() + _expired(self._served.ends_at, self._clock(), self._fault)
+        faults = self._custodian.faults()
+        if faults and self._fault and not any(self._fault in fault for fault in faults):
+            faults.append(f"it can't be mended yet: {self._fault}")
+        return faults + _expired(self._served.ends_at, self._clock(), self._fault)
 
     def look(self) -> float:
         """Bring everything in line once, and return the seconds after which to look again."""
