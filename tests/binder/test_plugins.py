@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import gc
 import logging
 import random
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -237,3 +239,19 @@ def test_the_state_of_each_plugin_is_told(place: Place) -> None:
     state, fault = states[f"plugin file {place.directory / 'd.py'}"]
     assert state == "refused"
     assert "SyntaxError" in fault
+
+
+def test_a_hundred_reloads_leave_neither_frameworks_nor_modules_nor_threads_behind(place: Place) -> None:
+    place.write("a.py", "Acme", "0")
+    place.enable("Acme")
+    plugins = place.start()
+    threads = threading.active_count()
+
+    for number in range(1, 101):
+        place.write("a.py", "Acme", str(number))
+        assert said(plugins.poll()) == f"0/1 nodes are available: 1 {number}."
+
+    gc.collect()
+    assert sum(isinstance(each, Framework) for each in gc.get_objects()) == 1
+    assert sum(name.startswith("custom_scheduler_plugins.") for name in sys.modules) == 1
+    assert threading.active_count() == threads

@@ -1,0 +1,151 @@
+"""Plugins that come, change and go while pods are placed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from devcluster.cluster import DevCluster
+from devcluster.installation import Installation
+from tests.e2e.objects import pod
+from tests.invariants import violations
+from tests.waiting import eventually
+
+# `make chaos` does as many as the promise says.
+RELOADS = int(os.environ.get("RELOADS", "10"))
+PODS_PER_RELOAD = 20
+PODS = "/api/v1/namespaces/default/pods"
+
+# Two plugins of one file: whatever decides on a pod is of one version.
+PLUGINS = """
+import logging
+from webhook.scheduling.registry import plugin
+from webhook.scheduling.status import SUCCESS
+
+log = logging.getLogger("custom_scheduler.tried")
+
+@plugin("First")
+class First:
+    def score_node(self, pod, node):
+        self.scored = {version}
+        return {version} % 100
+
+    def reserve(self, pod, node_name):
+        log.info("tried First %s %d", pod.metadata.name, {version})
+        return SUCCESS
+
+    def unreserve(self, pod, node_name):
+        pass
+
+@plugin("Second")
+class Second:
+    def filter_node(self, pod, node):
+        return None
+
+    def reserve(self, pod, node_name):
+        log.info("tried Second %s %d", pod.metadata.name, {version})
+        return SUCCESS
+
+    def unreserve(self, pod, node_name):
+        pass
+"""
+CONFIGURATION = """
+apiVersion: custom-scheduler.io/v1alpha1
+kind: SchedulerConfiguration
+pluginSources:
+- directory: {directory}
+profiles:
+- schedulerName: custom-scheduler
+  plugins:
+    multiPoint: {{enabled: [{{name: First}}, {{name: Second}}]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plugins")
+    (folder / "pair.py").write_text(PLUGINS.format(version=0))
+    (folder.parent / "scheduler.yaml").write_text(CONFIGURATION.format(directory=folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reloading(folder: Path) -> Iterator[tuple[DevCluster, Installation]]:
+    with DevCluster(scheduler=False) as cluster:
+        cluster.add_nodes(
+            [f"node-{number}" for number in range(1, 6)], capacity={"pods": "5000", "cpu": "500"}
+        )
+        options = ["--scheduler-config", str(folder.parent / "scheduler.yaml")]
+        with Installation(cluster, options=options) as installation:
+            yield cluster, installation
+
+
+def memory_mib(installation: Installation) -> float:
+    """Memory of the worker, which is the last of its line."""
+    worker = installation.process.pid
+    while children := Path(f"/proc/{worker}/task/{worker}/children").read_text().split():
+        worker = int(children[0])
+    rollup = Path(f"/proc/{worker}/smaps_rollup").read_text()
+    (kib,) = re.findall(r"^Pss:\s+(\d+) kB", rollup, flags=re.MULTILINE)
+    return int(kib) / 1024
+
+
+def create_pods(cluster: DevCluster, numbers: range) -> None:
+    for number in numbers:
+        manifest = json.loads(pod("default", f"pod-{number}", schedulerName="custom-scheduler"))
+        cluster.request("POST", PODS, manifest)
+
+
+def change(folder: Path, version: int) -> None:
+    """Replace the plugins, or at every third time take them away."""
+    if version % 3:
+        fresh = folder / "pair.new"
+        fresh.write_text(PLUGINS.format(version=version))
+        fresh.rename(folder / "pair.py")
+    else:
+        (folder / "pair.py").unlink()
+
+
+def reloads(installation: Installation) -> int:
+    return len(re.findall(r"profile custom-scheduler: plugin First", installation.log_file.read_text()))
+
+
+def listed(cluster: DevCluster, path: str) -> list[Any]:
+    items: list[Any] = cluster.request("GET", path)["items"]
+    return items
+
+
+def nodes_of_pods(cluster: DevCluster) -> list[str]:
+    return [item["spec"].get("nodeName", "") for item in listed(cluster, PODS)]
+
+
+def test_no_pod_is_lost_and_none_is_decided_on_by_two_versions(
+    reloading: tuple[DevCluster, Installation], folder: Path
+) -> None:
+    cluster, installation = reloading
+    memory = []
+    for version in range(1, RELOADS + 1):
+        change(folder, version)
+        create_pods(cluster, range((version - 1) * PODS_PER_RELOAD, version * PODS_PER_RELOAD))
+        eventually(lambda: reloads(installation) >= version, f"reload {version}", seconds=30)  # noqa: B023
+        memory.append(memory_mib(installation))
+
+    eventually(lambda: all(nodes_of_pods(cluster)), "all pods have their node", seconds=60)
+
+    assert len(nodes_of_pods(cluster)) == RELOADS * PODS_PER_RELOAD
+    assert violations(listed(cluster, "/api/v1/nodes"), listed(cluster, PODS)) == []
+    versions: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for plugin, name, version_seen in re.findall(
+        r"tried (\w+) (\S+) (\d+)", installation.log_file.read_text()
+    ):
+        versions[name][plugin] = version_seen
+    assert len(set().union(*(seen.values() for seen in versions.values()))) > RELOADS // 3
+    assert all(len(seen) == 2 and len(set(seen.values())) == 1 for seen in versions.values())
+    print(f"memory after the first and the last reloads: {memory[:2]} {memory[-2:]} MiB")
