@@ -182,16 +182,3 @@ def test_two_pods_that_want_one_port_are_told_apart_before_the_watch_shows_the_f
 
     assert isinstance(waiting, FitError)
     assert isinstance(framework.schedule(second), Placement)
-
-
-def test_changes_raise_the_generation_and_repeated_removals_do_not() -> None:
-    cache = make_cache(make_node("n"))
-    before = cache.generation
-
-    cache.remove_pod(make_pod())
-    cache.remove_node("unknown")
-    unchanged = cache.generation
-    cache.set_pod(make_pod(node="n"))
-
-    assert unchanged == before
-    assert cache.generation > before

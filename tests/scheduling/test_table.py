@@ -132,20 +132,28 @@ def test_the_arrays_that_plugins_see_can_not_be_written_to() -> None:
     table.put(make_node("n", cpu="1"))
 
 
-def test_every_change_raises_the_generation() -> None:
+def test_every_change_is_noted_and_those_of_pods_apart_from_those_of_nodes() -> None:
     table = NodeTable()
-    seen = [table.generation]
+    seen = [(table.node_changes.now, table.changes.now)]
+
+    def note() -> None:
+        seen.append((table.node_changes.now, table.changes.now))
 
     table.put(make_node("n"))
-    seen.append(table.generation)
+    note()
+    table.put(make_node("n", cpu="9"))
+    note()
     placed = place(table, "p", "n")
-    seen.append(table.generation)
+    note()
     table.release(placed)
-    seen.append(table.generation)
+    note()
     table.remove("n")
-    seen.append(table.generation)
+    note()
 
-    assert seen == sorted(set(seen))
+    of_nodes, all_changes = zip(*seen, strict=True)
+    assert list(all_changes) == sorted(set(all_changes))
+    assert of_nodes[2] == of_nodes[3] == of_nodes[4]
+    assert len(set(of_nodes)) == 4
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -34,11 +34,6 @@ class Cache:
         self._placed: dict[str, PlacedPod] = {}
         self._assumed: set[str] = set()
 
-    @property
-    def generation(self) -> int:
-        """Rises whenever something changed that a decision can depend on."""
-        return self.table.generation
-
     def set_node(self, node: Node) -> None:
         """Add or update a node. Pods that were on it while it was unknown count again."""
         is_new = self.table.row_of(node.name) is None
@@ -54,7 +49,7 @@ class Cache:
             self.memory.swap_remove(row, name)
 
     def node_uid(self, name: str) -> str | None:
-        """The uid of the node that has this name now, or None without such a node."""
+        """Return the uid of the node that has this name now, or None without such a node."""
         row = self.table.row_of(name)
         return None if row is None else self.table.node(row).metadata.uid
 
@@ -95,7 +90,7 @@ class Cache:
             self._release(uid)
 
     def is_assumed(self, uid: str) -> bool:
-        """Whether the pod is counted on a node that the watch hasn't shown yet."""
+        """Tell whether the pod is counted on a node that the watch hasn't shown yet."""
         return uid in self._assumed
 
     def node_of(self, uid: str) -> str | None:

@@ -49,14 +49,13 @@ class PlacedPod:
 
 
 class NodeTable:
-    """Columns over all nodes, in row order. One thread owns it; `generation` rises with every change.
+    """Columns over all nodes, in row order. One thread owns it.
 
     The methods that take `rows` answer for these rows, or for all of them on None.
     """
 
     def __init__(self) -> None:
         _keep_freed_memory()
-        self.generation = 0
         self.ports = HostPorts()
         self.images = Images()
         self.amounts = Amounts()
@@ -100,7 +99,6 @@ class NodeTable:
     def put(self, node: Node) -> None:
         """Add a node, or replace what is known of it; raises InvalidQuantity before anything is changed."""
         offered = _offered(node)
-        self.generation += 1
         row = self._row_of.get(node.name)
         if row is None:
             row = self._append(node)
@@ -116,7 +114,6 @@ class NodeTable:
         row = self._row_of.pop(name, None)
         if row is None:
             return
-        self.generation += 1
         self.images.remove(self._nodes[row])
         last = len(self._nodes) - 1
         self.amounts.swap_remove(row)
@@ -137,7 +134,6 @@ class NodeTable:
 
     def place(self, placed: PlacedPod) -> None:
         """Count a pod on its node."""
-        self.generation += 1
         self._pods.setdefault(placed.node_name, {})[placed.pod.metadata.uid] = placed
         self.ports.take(placed.node_name, placed.ports)
         self.claims.take(placed.pod, placed.node_name)
@@ -150,7 +146,6 @@ class NodeTable:
 
     def release(self, placed: PlacedPod) -> None:
         """Take back what `place` counted."""
-        self.generation += 1
         pods = self._pods[placed.node_name]
         del pods[placed.pod.metadata.uid]
         if not pods:

@@ -23,7 +23,7 @@ class ImageLocality:
     """Reads the images in the status of the nodes."""
 
     def score(self, pod: Pod, nodes: Nodes) -> Scores:
-        """Between 23 MiB (0) and 1000 MiB per image (100), in proportion."""
+        """Return 0 up to 23 MiB and 100 from 1000 MiB per image on, in proportion between."""
         images = _images(pod)
         present = np.zeros(len(nodes), dtype=np.int64)
         found = [(name, state) for name in images if (state := nodes.image(name)) is not None]

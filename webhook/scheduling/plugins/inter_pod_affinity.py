@@ -88,7 +88,7 @@ class InterPodAffinity:
         return SUCCESS
 
     def filter(self, _pod: Pod, nodes: Nodes) -> npt.NDArray[np.uint8]:
-        """Where the pods that are required are absent, or those to keep away from are present, domain by domain."""
+        """Return where pods that are required are absent, or those to keep away from are present, domain by domain."""
         return nodes.pick(self._rejections)
 
     def pre_score(self, pod: Pod, nodes: Nodes) -> Status:
@@ -107,11 +107,11 @@ class InterPodAffinity:
         return SUCCESS
 
     def score(self, _pod: Pod, nodes: Nodes) -> Scores:
-        """The sum of the weights of all terms that are met in the node's domains, by the pod and by those placed."""
+        """Return the sum of the weights of all terms that are met in the node's domains, by the pod and by those placed."""
         return nodes.pick(self._scores)
 
     def normalize_score(self, _pod: Pod, scores: Scores) -> Scores:
-        """From the lowest to the highest."""
+        """Spread the scores over the range, from the lowest to the highest."""
         lowest = scores.min()
         span = scores.max() - lowest
         if not span:
@@ -129,13 +129,13 @@ class _View:
         self._domains: dict[str, Domains] = {}
 
     def domains(self, key: str) -> Domains:
-        """The domains of a topology key."""
+        """Return the domains of a topology key."""
         if key not in self._domains:
             self._domains[key] = Domains(self.nodes.labels(key))
         return self._domains[key]
 
     def repelled(self, pod: Pod) -> BoolArray | None:
-        """Where the required anti-affinity of a placed pod keeps this one away; None for nowhere."""
+        """Return where the required anti-affinity of a placed pod keeps this one away; None for nowhere."""
         counts: dict[str, IntArray] = {}
         labels = self._namespaces.labels(pod.metadata.namespace)
         for placed in self.nodes.placed_terms.matching(Role.REPEL, pod, labels):
@@ -143,14 +143,14 @@ class _View:
         return self._present(counts) if counts else None
 
     def has_one_of(self, terms: tuple[AffinityTerm, ...]) -> BoolArray:
-        """Where a pod that one of the terms means is in the node's domain."""
+        """Return where a pod that one of the terms means is in the node's domain."""
         counts: dict[str, IntArray] = {}
         for term in terms:
             _add(counts, term.topology_key, self._matching(term))
         return self._present(counts)
 
     def has_all_of(self, terms: tuple[AffinityTerm, ...], pod: Pod) -> BoolArray:
-        """Where for each term a pod that all of them mean is in the node's domain.
+        """Return where for each term a pod that all of them mean is in the node's domain.
 
         The first of pods that want to be together finds none anywhere, and may go wherever the labels are.
         """
@@ -169,7 +169,7 @@ class _View:
         return labelled & present
 
     def weighted(self, pod: Pod, terms: AffinityTerms, hard_weight: int) -> dict[str, IntArray]:
-        """By topology key, the weights of the terms that pods on each node meet; empty if none are."""
+        """Return by topology key the weights of the terms that pods on each node meet; empty if none are."""
         amounts: dict[str, IntArray] = {}
         for weight, term in terms.preferred:
             counts = self._matching(term)

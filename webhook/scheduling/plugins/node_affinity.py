@@ -40,7 +40,7 @@ class NodeAffinity:
         )
 
     def pre_filter(self, pod: Pod, _nodes: Nodes) -> Status | frozenset[str]:
-        """The node names, where each term asks for some by `metadata.name` (as DaemonSet pods do)."""
+        """Return the node names where each term asks for some by `metadata.name` (as DaemonSet pods do)."""
         required = _affinity(pod).required
         if required is None:
             return SUCCESS if pod.spec.node_selector else SKIP
@@ -50,7 +50,7 @@ class NodeAffinity:
         return names or Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("pod affinity terms conflict",))
 
     def filter(self, pod: Pod, nodes: Nodes) -> BoolArray:
-        """Where the node selector and one of the required terms hold."""
+        """Return where the node selector and one of the required terms hold."""
         mask = match_required(pod, nodes)
         return np.ones(len(nodes), dtype=np.bool_) if mask is None else mask
 
@@ -59,14 +59,14 @@ class NodeAffinity:
         return SUCCESS if _affinity(pod).preferred else SKIP
 
     def score(self, pod: Pod, nodes: Nodes) -> Scores:
-        """The sum of the weights of the preferred terms that hold."""
+        """Return the sum of the weights of the preferred terms that hold."""
         total = np.zeros(len(nodes), dtype=np.int64)
         for preferred in _affinity(pod).preferred:
             total += preferred.weight * match_term(preferred.preference, nodes)
         return total
 
     def normalize_score(self, _pod: Pod, scores: Scores) -> Scores:
-        """In proportion to the highest."""
+        """Scale the scores in proportion to the highest."""
         return relative_to_highest(scores)
 
 
@@ -76,7 +76,7 @@ def _affinity(pod: Pod) -> Affinity:
 
 
 def _node_names(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
-    """The names that the terms allow, or None if a term (or having none) leaves the name open."""
+    """Return the names that the terms allow, or None if a term (or having none) leaves the name open."""
     allowed: frozenset[str] | None = None
     for term in terms:
         names: frozenset[str] | None = None

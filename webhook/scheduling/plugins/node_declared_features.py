@@ -41,7 +41,7 @@ class NodeDeclaredFeatures:
         return SUCCESS if any(_required(pod)) else SKIP
 
     def filter(self, pod: Pod, nodes: Nodes) -> BoolArray:
-        """Where all that are needed are declared."""
+        """Return where all that are needed are declared."""
         required = frozenset(_required(pod))
         answers = (required.issubset(info.node.status.declared_features) for info in nodes)
         return np.fromiter(answers, dtype=np.bool_, count=len(nodes))

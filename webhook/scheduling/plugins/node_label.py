@@ -48,7 +48,7 @@ class NodeLabel:
         )
 
     def filter(self, _pod: Pod, nodes: Nodes) -> BoolArray:
-        """Where all labels are present."""
+        """Return where all labels are present."""
         mask = np.ones(len(nodes), dtype=np.bool_)
         for key in self._labels:
             mask &= ~nodes.labels(key).equal(None)

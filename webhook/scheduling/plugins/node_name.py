@@ -27,5 +27,5 @@ class NodeName:
         return SUCCESS if pod.spec.node_name else SKIP
 
     def filter(self, pod: Pod, nodes: Nodes) -> BoolArray:
-        """Where the name is the requested one."""
+        """Return where the name is the requested one."""
         return nodes.named({pod.spec.node_name})

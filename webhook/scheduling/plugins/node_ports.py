@@ -32,7 +32,7 @@ class NodePorts:
         return SUCCESS if host_ports(pod) else SKIP
 
     def filter(self, pod: Pod, nodes: Nodes) -> BoolArray:
-        """Where none of them is taken."""
+        """Return where none of the pod's host ports is taken."""
         return ~nodes.with_taken_ports(host_ports(pod))
 
 

@@ -53,7 +53,7 @@ class NodeResourcesBalancedAllocation:
         return SUCCESS if self._wanted(pod).amounts.any() else SKIP
 
     def score(self, pod: Pod, nodes: Nodes) -> Scores:
-        """50 to 100, by how the balance with the pod compares to that without it."""
+        """Return 50 to 100, by how the balance with the pod compares to that without it."""
         return _change(self._wanted(pod), nodes)
 
     def _work_out_wanted(self, pod: Pod) -> Wanted:

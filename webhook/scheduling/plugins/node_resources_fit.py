@@ -116,7 +116,7 @@ class NodeResourcesFit:
         )
 
     def filter(self, pod: Pod, nodes: Nodes) -> Rejections:
-        """Bit 0: the node has all the pods it may have. Then two bits per resource that is short.
+        """Return bit 0 where the node has all the pods it may have, and two bits for each resource that is short.
 
         The second says that it is more than the whole node has, so that preemption can't help.
         """

@@ -37,7 +37,7 @@ class NodeUnschedulable:
         )
 
     def filter(self, pod: Pod, nodes: Nodes) -> BoolArray:
-        """Where the node isn't cordoned, or everywhere for a pod that tolerates it."""
+        """Return where the node isn't cordoned, or everywhere for a pod that tolerates it."""
         if tolerates(pod.spec.tolerations, _CORDON):
             return np.ones(len(nodes), dtype=np.bool_)
         return ~nodes.unschedulable

@@ -90,7 +90,7 @@ class PodTopologySpread:
         return SUCCESS
 
     def filter(self, _pod: Pod, nodes: Nodes) -> npt.NDArray[np.uint8]:
-        """Where one more pod would leave some domain too far above the lowest, or a topology label is missing."""
+        """Return where one more pod would leave some domain too far above the lowest, or a topology label is missing."""
         return nodes.pick(self._rejections)
 
     def pre_score(self, pod: Pod, _nodes: Nodes) -> Status:
@@ -99,7 +99,7 @@ class PodTopologySpread:
         return SUCCESS if self._soft else SKIP
 
     def score(self, pod: Pod, nodes: Nodes) -> Scores:
-        """How many matching pods there are in the node's domains, fewer being better; domains of a kind weigh alike."""
+        """Return how many matching pods there are in the node's domains, fewer being better; domains of a kind weigh alike."""
         needs_labels = self._constraints.need_all_labels(pod)
         spread = _Spread(pod, nodes.cluster, self._soft, unlabelled_too=not needs_labels)
         counted = spread.fully_labelled if needs_labels else np.ones(len(spread.nodes), dtype=np.bool_)
@@ -121,7 +121,7 @@ class PodTopologySpread:
         return _rounded(total)
 
     def normalize_score(self, _pod: Pod, scores: Scores) -> Scores:
-        """Most for the lowest; nothing for a node that lacks a topology label."""
+        """Give most to the lowest, and nothing to a node that lacks a topology label."""
         ranked = scores[self._ranked]
         if not len(ranked):
             return np.zeros_like(scores)
@@ -132,7 +132,7 @@ class PodTopologySpread:
         return normalized * self._ranked
 
     def _skewed(self, pod: Pod, constraint: Constraint, spread: _Spread, counted: BoolArray) -> BoolArray:
-        """For each domain, whether one more pod is too many."""
+        """Return for each domain whether one more pod is too many."""
         domains = spread.domains[constraint.topology_key]
         included = spread.included(constraint, counted)
         matching = domains.sum(spread.counts(constraint), included)
@@ -162,7 +162,7 @@ class _Spread:
             self._affine = match_required(pod, nodes)
 
     def counts(self, constraint: Constraint) -> IntArray:
-        """How many matching pods each node has; those that are being deleted don't count."""
+        """Return how many matching pods each node has; those that are being deleted don't count."""
         if constraint.selector.is_empty:
             # It matches every pod but counts none: countPodsMatchSelector has it so.
             return np.zeros(len(self.nodes), dtype=np.int64)
@@ -170,7 +170,7 @@ class _Spread:
         return self.nodes.pods_matching(PodGroup((selector,), with_terminating=False))
 
     def included(self, constraint: Constraint, among: BoolArray) -> BoolArray:
-        """Of these nodes, those that count for the constraint."""
+        """Return which of these nodes count for the constraint."""
         if constraint.honors_affinity and self._affine is not None:
             among = among & self._affine
         if constraint.honors_taints:
@@ -180,6 +180,6 @@ class _Spread:
 
 
 def _rounded(values: npt.NDArray[np.float64]) -> IntArray:
-    """Halves rounded up, as Go's math.Round does with what isn't negative."""
+    """Return whole numbers, halves rounded up, as Go's math.Round does with what isn't negative."""
     whole = np.floor(values)
     return (whole + (values - whole >= 0.5)).astype(np.int64)

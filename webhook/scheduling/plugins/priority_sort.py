@@ -11,5 +11,5 @@ class PrioritySort:
     """The default order of the queue."""
 
     def sort_key(self, pod: Pod, queued_at: float) -> tuple[float, ...]:
-        """Smallest first."""
+        """Return the key; the smallest goes first."""
         return (-pod.priority, queued_at)

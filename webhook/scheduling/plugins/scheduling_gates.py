@@ -17,7 +17,7 @@ class SchedulingGates:
         return ()
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Success once the last gate is gone."""
+        """Return Success once the last gate is gone."""
         gates = pod.spec.scheduling_gates
         if not gates:
             return SUCCESS

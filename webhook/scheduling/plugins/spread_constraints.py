@@ -81,15 +81,15 @@ class SpreadConstraints:
         self._workloads = workloads
 
     def hard(self, pod: Pod) -> tuple[Constraint, ...]:
-        """The constraints that exclude nodes."""
+        """Return the constraints that exclude nodes."""
         return self._with(pod, "DoNotSchedule")
 
     def soft(self, pod: Pod) -> tuple[Constraint, ...]:
-        """The constraints that rank nodes."""
+        """Return the constraints that rank nodes."""
         return self._with(pod, "ScheduleAnyway")
 
     def need_all_labels(self, pod: Pod) -> bool:
-        """Whether a node that lacks a topology label is left out; the system's defaults are lenient."""
+        """Tell whether a node that lacks a topology label is left out; the system's defaults are lenient."""
         return bool(pod.spec.topology_spread_constraints) or not self._system
 
     def _with(self, pod: Pod, action: _Action) -> tuple[Constraint, ...]:

@@ -34,12 +34,12 @@ class TaintToleration:
         )
 
     def filter(self, pod: Pod, nodes: Nodes) -> BoolArray:
-        """Where every excluding taint is tolerated."""
+        """Return where every excluding taint is tolerated."""
         tolerations = pod.spec.tolerations
         return nodes.taints.where(lambda taints: not excluded_by(taints, tolerations))
 
     def score(self, pod: Pod, nodes: Nodes) -> Scores:
-        """The number of PreferNoSchedule taints that aren't tolerated."""
+        """Return the number of PreferNoSchedule taints that aren't tolerated."""
         tolerations = pod.spec.tolerations
 
         def disliked(taints: tuple[Taint, ...]) -> int:
@@ -50,5 +50,5 @@ class TaintToleration:
         return nodes.taints.count(disliked)
 
     def normalize_score(self, _pod: Pod, scores: Scores) -> Scores:
-        """Most for the nodes with the fewest."""
+        """Give most to the nodes with the fewest."""
         return relative_to_highest(scores, reverse=True)

@@ -74,7 +74,7 @@ class VolumeBinding:
         return SUCCESS
 
     def filter(self, _pod: Pod, nodes: Nodes) -> npt.NDArray[np.uint8]:
-        """Where a volume is gone or its node affinity doesn't hold, for the first volume of which that is so."""
+        """Return where a volume is gone or its node affinity doesn't hold, for the first volume of which that is so."""
         bits = np.zeros(len(nodes), dtype=np.uint8)
         for claim in self._bound:
             volume = self._storage.volume(claim.spec.volume_name)
@@ -86,7 +86,7 @@ class VolumeBinding:
 
 
 def _fault(pod: Pod, ref: ClaimRef, claim: PersistentVolumeClaim | None) -> str:
-    """What is wrong with the claim itself, in kube-scheduler's words."""
+    """Return what is wrong with the claim itself, in kube-scheduler's words; nothing if it is in order."""
     if claim is None:
         if ref.is_ephemeral:
             return (

@@ -65,7 +65,7 @@ class VolumeRestrictions:
         return SUCCESS if in_use else SKIP
 
     def filter(self, _pod: Pod, nodes: Nodes) -> BoolArray:
-        """Nowhere, as long as another pod uses the claim."""
+        """Return no node, as long as another pod uses the claim."""
         return np.zeros(len(nodes), dtype=np.bool_)
 
 

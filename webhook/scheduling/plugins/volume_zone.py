@@ -72,7 +72,7 @@ class VolumeZone:
         return SUCCESS if self._topologies else SKIP
 
     def filter(self, _pod: Pod, nodes: Nodes) -> BoolArray:
-        """Where all of them agree, or where the node has no such label at all."""
+        """Return where all of them agree, or where the node has no such label at all."""
         unlabelled = np.ones(len(nodes), dtype=np.bool_)
         for key in _STAND_INS:
             unlabelled &= nodes.labels(key).equal(None)
@@ -84,7 +84,7 @@ class VolumeZone:
 
 
 def _topologies(volume: PersistentVolume) -> Iterator[tuple[str, frozenset[str]]]:
-    """Each such label of the volume, with the values that a node may have."""
+    """Yield each such label of the volume, with the values that a node may have."""
     labels = volume.metadata.labels or {}
     for key in _STAND_INS:
         values = [value.strip() for value in labels.get(key, "").split(_DELIMITER)]
