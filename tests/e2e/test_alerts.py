@@ -55,7 +55,7 @@ def born(metric: str, **labels: str) -> Series:
     return series(metric, None, [1.0, 1.0, 1.0], **labels)
 
 
-def durations(slow: int, minutes: int) -> list[Series]:
+def durations(slow: int, minutes: int, webhook: dict[str, str] = DENY_PODS) -> list[Series]:
     """A hundred calls a minute, of which so many took two seconds in the last minutes."""
     found = []
     for le, late in (("0.5", False), ("1", False), ("2.5", True), ("+Inf", True)):
@@ -64,7 +64,7 @@ def durations(slow: int, minutes: int) -> list[Series]:
             is_slow = minute >= MINUTES - minutes
             total += 100.0 if late or not is_slow else 100.0 - slow
             values.append(total)
-        found.append(Series({"__name__": DURATION, **DENY_PODS, "le": le}, list(values)))
+        found.append(Series({"__name__": DURATION, **webhook, "le": le}, list(values)))
     return found
 
 
@@ -89,7 +89,7 @@ FIRING = [
         "the first call ever that was refused",
         [born(REJECTION, **DENY_PODS, error_type="apiserver_internal_error", operation="CREATE")],
     ),
-    Case("CustomSchedulerCallsSlow", "three in a hundred take two seconds", durations(3, 30)),
+    Case("CustomSchedulerCallsSlow", "two in a hundred take two seconds", durations(2, 30)),
     Case("CustomSchedulerNoReplicaReady", "nothing can be scraped", [SOMETHING]),
     Case(
         "CustomSchedulerNoReplicaReady",
@@ -140,11 +140,12 @@ FIRING = [
     ),
     Case(
         "CustomSchedulerNoLeader",
-        "none of two leads, but kube-scheduler does",
+        "none of two leads, but others do, and by other Leases",
         [
             series(LEADER, 1, 0, **OURS, pod="a", name="custom-scheduler"),
             flat(LEADER, 0, **OURS, pod="b", name="custom-scheduler"),
-            flat(LEADER, 1, **THEIRS, name="kube-scheduler"),
+            flat(LEADER, 1, **THEIRS, name="custom-scheduler"),
+            flat(LEADER, 1, **OURS, pod="a", name="another"),
         ],
     ),
     Case("CustomSchedulerNoLeader", "nothing can be scraped", [SOMETHING]),
@@ -195,6 +196,7 @@ SILENT = [
     ),
     Case("CustomSchedulerCallsSlow", "all are quick", durations(0, 30)),
     Case("CustomSchedulerCallsSlow", "slow for two minutes", durations(3, 2)),
+    Case("CustomSchedulerCallsSlow", "another webhook is slow", durations(3, 30, OTHERS)),
     Case(
         "CustomSchedulerNoReplicaReady",
         "one of two is",
@@ -215,10 +217,10 @@ SILENT = [
     ),
     Case(
         "CustomSchedulerPolicyDisagreement",
-        "one is two minutes ahead",
+        "one is three minutes ahead",
         [
-            series(GENERATION, 1, [2.0] * 4, **OURS, pod="a"),
-            series(GENERATION, 1, [2.0] * 2, **OURS, pod="b"),
+            series(GENERATION, 1, [2.0] * 3, **OURS, pod="a"),
+            flat(GENERATION, 1.0, **OURS, pod="b"),
         ],
     ),
     Case(
@@ -231,6 +233,7 @@ SILENT = [
         "mended",
         [series(REFUSED, 0, [1.0] * 9 + [0.0], **OURS, pod="a")],
     ),
+    Case("CustomSchedulerPolicyRefused", "an editor writes", [series(REFUSED, 0, [1.0], **OURS, pod="a")]),
     Case(
         "CustomSchedulerAdmissionErrors",
         "denials are none",
@@ -238,11 +241,16 @@ SILENT = [
     ),
     Case(
         "CustomSchedulerCertificateExpiresSoon",
-        "a CA that is due in a day, and a leaf renewed in time",
+        "a CA whose successor is on its way, and a leaf renewed in time",
         [
-            flat(EXPIRY, NOW + 61 * DAY, **OURS, pod="a", role="ca"),
+            flat(EXPIRY, NOW + 45 * DAY, **OURS, pod="a", role="ca"),
             flat(EXPIRY, NOW + 55 * HOUR, **OURS, pod="a", role="leaf"),
         ],
+    ),
+    Case(
+        "CustomSchedulerCertificateExpiresSoon",
+        "ten minutes of a rotation",
+        [series(EXPIRY, NOW + 90 * DAY, [NOW + 29 * DAY] * 10, **OURS, pod="a", role="ca")],
     ),
     Case(
         "CustomSchedulerCertificateExpires",
@@ -272,6 +280,19 @@ SILENT = [
     ),
     Case(
         "CustomSchedulerQueueStuck",
+        "seven minutes without an attempt",
+        [
+            flat(PENDING, 3, **OURS, pod="a", queue="active"),
+            series(ATTEMPTS, 7, [*range(8, 78), *[78.0] * 7], **OURS, pod="a", result="scheduled"),
+        ],
+    ),
+    Case(
+        "CustomSchedulerQueueStuck",
+        "all that wait fit nowhere",
+        [flat(PENDING, 3, **OURS, pod="a", queue="unschedulable")],
+    ),
+    Case(
+        "CustomSchedulerQueueStuck",
         "kube-scheduler's queue",
         [flat(PENDING, 3, **THEIRS, queue="active")],
     ),
@@ -279,6 +300,9 @@ SILENT = [
         "CustomSchedulerPodsPending",
         "20 minutes",
         [series(PENDING, 0, [1.0] * 20, **OURS, pod="a", queue="unschedulable")],
+    ),
+    Case(
+        "CustomSchedulerPodsPending", "kube-scheduler's", [flat(PENDING, 1, **THEIRS, queue="unschedulable")]
     ),
     Case("CustomSchedulerPodsPending", "gated", [flat(PENDING, 1, **OURS, pod="a", queue="gated")]),
     Case(
