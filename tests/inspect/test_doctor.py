@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from tests.inspect.ailments import AILMENTS, Ailment, assert_told
+from tests.inspect.ailments import AILMENTS
 from tests.inspect.installed import NAMESPACE, Json, collection_of, healthy, path_of, statuses
+from tests.inspect.planting import Ailment, assert_told
 from tests.kube.fakeapi import Exchange, FakeApi
 from tests.manifests.test_manifests import entries, path_called
 from webhook.errors import Unreachable
