@@ -20,7 +20,7 @@ from webhook.binder.suspicion import Suspicion
 from webhook.binder.takeover import Listing, Takeover
 from webhook.kube.informer import Change
 from webhook.kube.meta import HasMetadata
-from webhook.observe import node_metrics
+from webhook.observe import node_metrics, plugin_metrics
 from webhook.observe import scheduling_metrics as metrics
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.framework import Framework
@@ -202,6 +202,7 @@ class SchedulingLoop:
             case Placement():
                 self._cycles.begin(queued, decision, framework, started_at)
             case PluginFailure():
+                plugin_metrics.FAILURES.labels(decision.plugin).inc()
                 self._failures.broken(queued, decision.message, started_at)
             case _:
                 self._failures.no_node(queued, decision, started_at)

@@ -11,14 +11,19 @@ from pathlib import Path
 
 from webhook.documents import read_document
 from webhook.errors import ConfigurationError
+from webhook.observe.plugin_metrics import Usage, usage
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import KIND, SchedulerConfiguration, parse_configuration
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.plugin_manager import PluginManager
+from webhook.scheduling.plugins import register_built_in
 from webhook.scheduling.profile import build_frameworks
+from webhook.scheduling.registry import Registry
 from webhook.scheduling.timing import Timing
 
 __all__ = ["PluginState", "Plugins"]
+
+BUILT_IN = "built in"
 
 log = logging.getLogger("custom_scheduler.binder")
 
@@ -27,7 +32,7 @@ log = logging.getLogger("custom_scheduler.binder")
 class PluginState:
     """One plugin, or a unit of a source that brought none, whose `name` is empty.
 
-    `state` is `in use`, `registered` (no profile has it), `suspended` or `refused`.
+    `state` is `in use`, `registered` (no profile has it), `suspended` or `refused`. One call in ten is timed.
     """
 
     name: str
@@ -35,6 +40,10 @@ class PluginState:
     version: str
     state: str
     fault: str = ""
+    timed_calls: int = 0
+    seconds: float = 0.0
+    over_budget: int = 0
+    failures: int = 0
 
 
 class Plugins:
@@ -94,17 +103,25 @@ class Plugins:
         """Return what there is, by source and name."""
         in_use = {name for framework in self._frameworks.values() for name in framework.plugins.made}
         units = {each: unit for unit in self._manager.units for each in unit.plugins}
+        built_in = Registry()
+        register_built_in(built_in)
+        counted = usage()
         found = []
         for each in self._manager.registry:
+            counts = counted.get(each.name, Usage())
             unit = units.get(each.name)
             suspended = self._suspended.get(each.name, "")
             found.append(
                 PluginState(
                     name=each.name,
-                    source=each.source if unit is None else unit.where,
+                    source=BUILT_IN if each.name in built_in else each.source if unit is None else unit.where,
                     version="" if unit is None else unit.version,
                     state="suspended" if suspended else "in use" if each.name in in_use else "registered",
                     fault=suspended or ("" if unit is None else unit.fault),
+                    timed_calls=counts.calls,
+                    seconds=counts.seconds,
+                    over_budget=counts.over_budget,
+                    failures=counts.failures,
                 )
             )
         found += (
@@ -113,6 +130,10 @@ class Plugins:
             if not unit.plugins
         )
         return sorted(found, key=lambda state: (state.source, state.name))
+
+    def documentation(self, name: str) -> str:
+        """Return what a plugin says of itself; raises ConfigurationError where there is none of that name."""
+        return self._manager.registry.get(name).documentation
 
     def _changed(self) -> Mapping[str, Framework] | None:
         text, configuration = self._look()

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from webhook.binder.binding import BindPool
 from webhook.binder.condition import ConditionWriter
 from webhook.binder.loop import SchedulingLoop
-from webhook.binder.plugins import Plugins
+from webhook.binder.plugins import Plugins, PluginState
 from webhook.binder.reporter import Reporter
 from webhook.binder.takeover import Takeover
 from webhook.binder.watches import Watches
@@ -125,6 +125,10 @@ class BinderService:
         self._conditions.close()
         self._recorder.close(timeout)
         self._client.close()
+
+    def plugin_states(self) -> list[PluginState]:
+        """Return what plugins there are; none where they aren't followed."""
+        return [] if self._plugins is None else self._plugins.states()
 
     def not_ready(self) -> list[str]:
         """Return why no pod could be placed now if this replica led; empty if one could."""

@@ -6,6 +6,7 @@ import click
 
 from webhook.cli.authority import certs
 from webhook.cli.group import OneLineErrors
+from webhook.cli.plugins import plugins
 from webhook.cli.policy_files import policy
 from webhook.cli.questions import audit, check, doctor, simulate
 from webhook.cli.servers import binder, extender, serve
@@ -29,5 +30,5 @@ def main() -> None:
     """
 
 
-for _command in (serve, binder, extender, check, audit, simulate, policy, certs, doctor):
+for _command in (serve, binder, extender, check, audit, simulate, plugins, policy, certs, doctor):
     main.add_command(_command)

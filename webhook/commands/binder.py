@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import signal
 
+import msgspec
+
 from webhook.commands.scheduler import Scheduler
 from webhook.observe.exposition import exposition
 from webhook.serving.ops import OpsServer
@@ -29,7 +31,13 @@ def run(settings: BinderSettings) -> int:
     # Blocked before any thread starts, so that every thread inherits it and the signal waits for us.
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
     service = scheduler.build()
-    ops = OpsServer(listener, not_ready=service.not_ready, metrics=exposition, component="binder")
+    ops = OpsServer(
+        listener,
+        not_ready=service.not_ready,
+        metrics=exposition,
+        component="binder",
+        documents={"/plugins": lambda: msgspec.json.encode(service.plugin_states())},
+    )
     service.start()
     ops.start()
     log.info("scheduling for %s, operations on http://%s", ", ".join(scheduler.names), address_of(listener))

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from webhook.binder.plugins import Plugins
 from webhook.binder.service import BinderService
+from webhook.binder.time_budget import TimeBudget
 from webhook.kube.clock import boot_time
 from webhook.kube.config import connect
-from webhook.observe.scheduling_metrics import observe_plugin
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import PluginSource
 from webhook.scheduling.timing import Timing
@@ -49,7 +49,7 @@ class Scheduler:
         """Return the service with connections and a cache of its own; call it after any fork."""
         cache = Cache(clock=boot_time)
         rng = random.Random()  # noqa: S311 (breaks ties between equal nodes)
-        timing = Timing(time.perf_counter, observe_plugin)
+        timing = Timing(time.perf_counter, TimeBudget().report)
         return BinderService(
             connect(self._kubeconfig),
             cache=cache,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -32,6 +33,13 @@ class Registration:
     name: str
     factory: Factory
     source: str
+
+    @property
+    def documentation(self) -> str:
+        """What the plugin's module says, and its class or function."""
+        module = sys.modules.get(str(getattr(self.factory, "__module__", "")))
+        texts = (inspect.getdoc(module) if module is not None else None, inspect.getdoc(self.factory))
+        return "\n\n".join(filter(None, texts))
 
 
 class Registry:
@@ -119,4 +127,5 @@ def as_factory(name: str, target: Callable[..., object]) -> Factory:
         return target()
 
     without_arguments.__module__ = target.__module__
+    without_arguments.__doc__ = inspect.getdoc(target)
     return without_arguments

@@ -6,7 +6,8 @@ import asyncio
 import logging
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ _MAX_CONNECTIONS = 64
 _MAX_HEAD_BYTES = 16 * 1024
 
 _TEXT = "text/plain; charset=utf-8"
+_JSON = "application/json"
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -37,7 +39,8 @@ class OpsServer:
     """Answers on one thread, whatever the number of clients.
 
     `not_ready` returns why this process should get no traffic, a line each, and `metrics` the metrics in
-    Prometheus' text format, among them whether `component` is ready. Both run on that thread and must not block.
+    Prometheus' text format, among them whether `component` is ready. `documents` are further paths that answer with
+    JSON. All run on that thread and must not block.
     Several processes may share `listener`, each with a server of its own: whichever is free answers.
     """
 
@@ -48,6 +51,7 @@ class OpsServer:
         not_ready: Callable[[], list[str]],
         metrics: Callable[[], bytes],
         component: str = "webhook",
+        documents: Mapping[str, Callable[[], bytes]] | None = None,
     ) -> None:
         self._listener = listener
         self._not_ready = not_ready
@@ -55,6 +59,8 @@ class OpsServer:
         self._ready = READY.labels(component)
         self._pages = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics_page}
         self._clients: dict[_Client, None] = {}  # in the order of their coming
+        for path, document in (documents or {}).items():
+            self._pages[path] = partial(_json_page, document)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="ops", daemon=True)
 
@@ -117,6 +123,10 @@ class OpsServer:
         except Exception:
             log.exception("could not answer %s", target)
             return _encode(_Page(HTTPStatus.INTERNAL_SERVER_ERROR, b"see the log\n"))
+
+
+def _json_page(document: Callable[[], bytes]) -> _Page:
+    return _Page(HTTPStatus.OK, document(), _JSON)
 
 
 def _encode(page: _Page, headers: str = "", *, with_body: bool = True) -> bytes:
