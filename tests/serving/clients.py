@@ -44,6 +44,14 @@ def silent_tls(server: Server) -> socket.socket:
     return server.tls()
 
 
+def answered(server: Server) -> socket.socket:
+    """Get an answer, and keep the connection without a word."""
+    sock = server.tls()
+    sock.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert sock.recv(65536)
+    return sock
+
+
 def lingering(server: Server) -> socket.socket:
     """Get the last answer of a connection, see the server close it, and don't close it in turn."""
     sock = server.tls()

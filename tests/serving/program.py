@@ -18,6 +18,7 @@ from gunicorn.workers.gthread import ThreadWorker
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from webhook.errors import ConfigurationError, CustomSchedulerError
+from webhook.serving import worker
 from webhook.serving.application import Application, serve
 from webhook.serving.options import ServingOptions
 
@@ -44,6 +45,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     open_files: int = 1024
     spare_files: int | None = None
     """How many more files the worker may open once it has started; no limit but `open_files` where not given."""
+    stay_seconds: float | None = None
+    """How long a thread stays with a connection after an answer; the worker's own choice where not given."""
 
 
 class EchoService:
@@ -58,6 +61,7 @@ class EchoService:
         app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES + 1
         app.add_url_rule("/", "ok", lambda: "ok")
         app.add_url_rule("/pid", "pid", lambda: str(os.getpid()))
+        app.add_url_rule("/thread", "thread", lambda: str(threading.get_ident()))
         app.add_url_rule("/echo", "echo", self._echo, methods=["POST"])
         app.add_url_rule("/swap", "swap", self._swap, methods=["POST"])
         self.app.wsgi_app = self._crashing(self.app.wsgi_app)  # type: ignore[assignment]  # as Flask advises
@@ -126,6 +130,8 @@ def main() -> int:
     logging.basicConfig(stream=sys.stderr, level=logging.DEBUG, format="%(levelname)s %(name)s: %(message)s")
     scenario = msgspec.json.decode(sys.argv[1], type=Scenario)
     resource.setrlimit(resource.RLIMIT_NOFILE, (scenario.open_files, scenario.open_files))
+    if scenario.stay_seconds is not None:
+        worker._STAY_SECONDS = scenario.stay_seconds
     if scenario.worker == "stock":
         Application.worker_class = ThreadWorker
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import socket
 import ssl
 from collections.abc import Iterator
@@ -55,3 +56,23 @@ def test_what_comes_on_an_idle_connection_has_a_deadline_also_where_it_is_no_dat
     assert not complete
     assert busy.was_idle is False
     assert connection.idle
+
+
+def test_a_request_that_came_early_is_not_waited_for(pair: tuple[socket.socket, socket.socket]) -> None:
+    ours, _theirs = pair
+    connection = idle(ours)
+    connection._unreader.unread(b"GET / HTTP/1.1\r\n")
+
+    assert connection.has_more(math.inf)
+
+
+@pytest.mark.parametrize("sent", [b"", b"G"])
+def test_a_connection_has_more_only_if_something_arrives(
+    pair: tuple[socket.socket, socket.socket], sent: bytes
+) -> None:
+    ours, theirs = pair
+    connection = idle(ours)
+
+    theirs.sendall(sent)
+
+    assert connection.has_more(0.01) == bool(sent)

@@ -4,11 +4,13 @@ import signal
 import socket
 import ssl
 import time
+from contextlib import closing
 
 import pytest
 
 from tests.serving.clients import (
     Client,
+    answered,
     everything,
     half_a_body,
     half_a_head,
@@ -52,6 +54,27 @@ def test_gunicorns_own_worker_is_stuck_behind_silent_tls_connections(start: Star
 
     with held(server, silent_tls, 2):
         assert server.is_stuck(STUCK_SECONDS)
+
+
+def test_connections_that_were_just_answered_leave_half_of_the_threads_to_others(start: Start) -> None:
+    server = start(threads=2, stay_seconds=60)
+
+    with held(server, answered, 4):
+        assert server.get() == "ok"
+
+
+def test_a_thread_stays_with_a_connection_for_its_next_request(start: Start) -> None:
+    server = start(threads=2, stay_seconds=60)
+    client = server.http()
+
+    def thread() -> str:
+        client.request("GET", "/thread")
+        return client.getresponse().read().decode()
+
+    with closing(client):
+        mine = thread()
+        with held(server, answered, 4):
+            assert thread() == mine
 
 
 # Defect B: no deadline for handshake, head and body.

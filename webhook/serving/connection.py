@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import select
 import socket
 import ssl
 import time
@@ -115,6 +116,8 @@ class Connection(TConn):
         """Expect requests from now on."""
         self.parser = self._parser = RequestParser(self.cfg, self.sock, self.client)
         self._unreader = self._parser.unreader
+        self._arrivals = select.poll()
+        self._arrivals.register(self.sock, select.POLLIN)
         self.initialized = True
 
     def _receive_head(self) -> bool:
@@ -167,6 +170,10 @@ class Connection(TConn):
         if isinstance(self.sock, ssl.SSLSocket) and (waiting := self.sock.pending()):
             self._unreader.unread(self._unreader.take_buffered() + self.sock.recv(waiting))
         return True
+
+    def has_more(self, seconds: float) -> bool:
+        """Wait until there is something to receive, for so long at most; return whether there is."""
+        return bool(self._unreader.buf.getbuffer().nbytes or self._arrivals.poll(seconds * 1000))
 
     def end_sending(self) -> None:
         """Say that nothing more will come: TLS close_notify, then FIN. Does not wait for the client's own."""

@@ -10,7 +10,9 @@ C. Closing waits up to 2 s for the client to close too, in the main loop: everyo
 D. One connection as in A makes the stop last as long as it may, and end with SIGKILL.
 
 The main loop never waits for a client: it only holds those that owe us something, each with a deadline. A
-thread is taken when something has arrived, and kept only by a request whose head is complete.
+thread is taken when something has arrived, and kept only by a request whose head is complete, and for a moment
+after the answer: where the next request follows at once, it is answered for two thirds of the processor time, as the
+main loop has no part in it.
 """
 
 from __future__ import annotations
@@ -44,6 +46,10 @@ __all__ = ["TlsThreadWorker"]
 # a reset could destroy the answer on its way (RFC 9112 section 9.6).
 _CLOSING_SECONDS = 2.0
 
+# How long a thread stays with a connection after an answer. Half of the threads may, so that a crowd of clients that
+# pause finds the other half.
+_STAY_SECONDS = 0.01
+
 # How often deadlines are looked at, at most. The main loop runs at least once a second.
 _SWEEP_SECONDS = 0.25
 
@@ -65,6 +71,7 @@ class TlsThreadWorker(ThreadWorker):
     def init_process(self) -> None:
         """Run the worker until it is told to stop."""
         self._owing: set[Connection] = set()  # all that are not idle; touched by the main loop alone
+        self._staying: set[Connection] = set()
         self._next_sweep = -math.inf
         self._stop_by = math.inf  # for what a client has only half sent
         self._exhausted = False
@@ -144,10 +151,23 @@ class TlsThreadWorker(ThreadWorker):
         return False
 
     def _answer(self, conn: Connection) -> bool:
-        if not conn.receive():
-            return True
-        request = conn.next_request()
-        return request is not None and self.handle_request(request, conn) and conn.rest()
+        while conn.receive():
+            request = conn.next_request()
+            if request is None or not self.handle_request(request, conn) or not conn.rest():
+                return False
+            if not self._stay(conn):
+                break
+        return True
+
+    def _stay(self, conn: Connection) -> bool:
+        """Wait a moment for the connection's next request; return whether it has begun."""
+        if len(self._staying) >= self.cfg.threads // 2:
+            return False  # the others are for those who wait for a thread
+        self._staying.add(conn)
+        try:
+            return conn.has_more(_STAY_SECONDS)
+        finally:
+            self._staying.discard(conn)
 
     def finish_request(self, conn: Connection, fs: Future[bool]) -> None:  # type: ignore[override]  # as above
         """Decide what becomes of a connection that comes back from its thread. Runs in the main loop."""
