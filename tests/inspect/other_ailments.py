@@ -74,7 +74,7 @@ OF_THE_REST = [
         two_cas_gone,
         "fail",
         "caBundle",
-        "and there is no Secret custom-scheduler-ca",
+        "and no CA in Secret custom-scheduler-ca is served",
         "start the webhook",
     ),
     Ailment(

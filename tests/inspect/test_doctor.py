@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from tests.inspect.ailments import AILMENTS
-from tests.inspect.installed import NAMESPACE, Json, collection_of, healthy, path_of, statuses
+from tests.inspect.installed import CONFIGURATIONS, NAMESPACE, Json, collection_of, healthy, path_of, statuses
 from tests.inspect.planting import Ailment, assert_told
 from tests.kube.fakeapi import Exchange, FakeApi
 from tests.manifests.test_manifests import entries, path_called
@@ -164,6 +164,36 @@ def test_a_webhook_that_is_called_by_url_needs_no_service_and_no_deployment(clus
             cluster.delete(path)
 
     assert [each for each in found(cluster) if each.level != "ok"] == []
+
+
+def serve_files(cluster: Cluster) -> None:
+    """Do what the component cert-manager does: other options, and no right left."""
+    deployment = cluster.items[f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/custom-scheduler"]
+    deployment["spec"]["template"]["spec"]["containers"][0]["args"].append("--cert-mode=files")
+    cluster.delete(f"{ROLE_BINDINGS}/namespaces/{NAMESPACE}/rolebindings/custom-scheduler")
+    cluster.delete(f"{ROLE_BINDINGS}/clusterrolebindings/custom-scheduler")
+
+
+def test_a_webhook_that_serves_files_needs_no_right_and_no_ca_of_ours(cluster: Cluster) -> None:
+    serve_files(cluster)
+    cluster.delete(f"/api/v1/namespaces/{NAMESPACE}/secrets/custom-scheduler-ca")
+
+    findings = found(cluster)
+
+    assert [each for each in findings if each.level != "ok"] == []
+    (bundle,) = (each for each in findings if each.subject == "caBundle")
+    assert bundle.text == "is set by others (files mode): whether it is right, --prove shows"
+
+
+def test_a_webhook_that_serves_files_needs_a_ca_in_every_entry(cluster: Cluster) -> None:
+    serve_files(cluster)
+    del cluster.items[CONFIGURATIONS["mutating"]]["webhooks"][0]["clientConfig"]["caBundle"]
+
+    (told,) = (each for each in found(cluster) if each.level != "ok")
+
+    assert (told.level, told.subject) == ("fail", "caBundle")
+    assert told.text.startswith("is empty in mutate.pods.custom-scheduler.io, ")
+    assert "let cert-manager inject it" in told.fix
 
 
 def test_a_replica_whose_lease_has_ended_may_have_served_any_ca(cluster: Cluster) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from certs.clock import utc_now
 from webhook.errors import ClusterError, ConfigurationError, PolicyError, Unreachable
 from webhook.inspect.certificates import certificates
+from webhook.inspect.certmode import serves_files
 from webhook.inspect.cluster import policy_in_force
 from webhook.inspect.deployments import deployments
 from webhook.inspect.finding import Check, Finding
@@ -61,7 +62,8 @@ def _policy(client: KubeClient, namespace: str) -> Iterator[Finding]:
 
 
 def _permissions(client: KubeClient, namespace: str) -> Iterator[Finding]:
-    lacking = list(lacking_permissions(client, namespace))
+    in_files_mode = serves_files(client, namespace)
+    lacking = list(lacking_permissions(client, namespace, serves_files=in_files_mode))
     for account, needed in lacking:
         yield Finding(
             level="fail",
