@@ -31,7 +31,7 @@ def ops_server(
 ) -> Iterator[int]:
     listener = listen("127.0.0.1", 0, option="--ops-port")
     port: int = listener.getsockname()[1]
-    server = OpsServer(listener, not_ready=not_ready, metrics=metrics)
+    server = OpsServer(listener, not_ready=not_ready, metrics=metrics, component="webhook")
     server.start()
     try:
         yield port

@@ -73,7 +73,9 @@ def run(settings: ExtenderSettings) -> int:
             best_score=settings.best_score,
         )
 
-    return serve(ServingOptions.of(settings), make_service, on_worker_exit=forget_worker)
+    return serve(
+        ServingOptions.of(settings, component="extender"), make_service, on_worker_exit=forget_worker
+    )
 
 
 def _chosen(configuration: SchedulerConfiguration, name: str | None) -> Profile:

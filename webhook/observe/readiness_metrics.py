@@ -8,7 +8,7 @@ __all__ = ["READY"]
 
 READY = Gauge(
     "custom_scheduler_ready",
-    "What /readyz says: 1 is ready, 0 is not. Component is webhook or binder.",
+    "What /readyz says: 1 is ready, 0 is not. Component is webhook, binder or extender.",
     ["component"],
     # Of several workers, whichever answers says it, as on /readyz.
     multiprocess_mode="mostrecent",

@@ -133,7 +133,10 @@ class Application(BaseApplication):
         """Make the service; gunicorn calls this in each new worker."""
         with self._boot_report.told():
             self._hosted = HostedService(
-                self._make_service(), ops_listener=self._ops_listener, draining=self._draining
+                self._make_service(),
+                ops_listener=self._ops_listener,
+                draining=self._draining,
+                component=self._options.component,
             )
         return self._hosted.service.app
 

@@ -14,12 +14,16 @@ __all__ = ["HostedService"]
 class HostedService:
     """Owns a service and its ops port, which answers from here on: a probe must not fail while `start` waits."""
 
-    def __init__(self, service: Service, *, ops_listener: socket.socket, draining: Draining) -> None:
+    def __init__(
+        self, service: Service, *, ops_listener: socket.socket, draining: Draining, component: str
+    ) -> None:
         self.service = service
         self._draining = draining
         self._start_called = False
         self._started = False
-        self._ops = OpsServer(ops_listener, not_ready=self._not_ready, metrics=service.metrics)
+        self._ops = OpsServer(
+            ops_listener, not_ready=self._not_ready, metrics=service.metrics, component=component
+        )
         self._ops.start()
 
     def start(self) -> None:

@@ -50,7 +50,7 @@ class OpsServer:
         *,
         not_ready: Callable[[], list[str]],
         metrics: Callable[[], bytes],
-        component: str = "webhook",
+        component: str,
         documents: Mapping[str, Callable[[], bytes]] | None = None,
     ) -> None:
         self._listener = listener

@@ -14,6 +14,8 @@ class ServingOptions(ServerSettings, frozen=True, kw_only=True):
     pod's terminationGracePeriodSeconds has to be longer than that.
     """
 
+    component: str = "webhook"
+    """What of the product is served, as the metrics call it."""
     graceful_seconds: int = 15
     """How long requests under way, and then the service's `stop`, may take after the drain."""
     request_deadline_seconds: float = 10.0
@@ -24,6 +26,7 @@ class ServingOptions(ServerSettings, frozen=True, kw_only=True):
     """
 
     @classmethod
-    def of(cls, settings: ServerSettings) -> ServingOptions:
+    def of(cls, settings: ServerSettings, *, component: str = "webhook") -> ServingOptions:
         """Return the options of a command that has these settings."""
-        return cls(**{name: getattr(settings, name) for name in ServerSettings.__struct_fields__})
+        shared = {name: getattr(settings, name) for name in ServerSettings.__struct_fields__}
+        return cls(component=component, **shared)
