@@ -32,6 +32,7 @@ class Extender:
     def __init__(self, notes: Notes, choose: Choose) -> None:
         self._notes = notes
         self._choose = choose
+        # While it is clear, bindings wait.
         self._released = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, name="extender", daemon=True)
@@ -41,10 +42,13 @@ class Extender:
         self._thread.start()
         return f"http://127.0.0.1:{self._server.server_port}"
 
+    def hold(self) -> None:
+        """Answer no binding from now on, so that the pods stay assumed where they were put."""
+        self._released.clear()
+
     def release(self) -> None:
-        """Fail the bindings that are held, so that kube-scheduler forgets the pods."""
+        """Fail the bindings that are held, and those to come."""
         self._released.set()
-        self._released = threading.Event()
 
     def close(self) -> None:
         """Stop; kube-scheduler must have ended, so that no connection is left."""
@@ -69,9 +73,8 @@ class Extender:
 
     def bind(self, args: Json) -> Json:
         """Hold the binding until the pods are released."""
-        released = self._released
         self._notes.choice(f"{args['PodNamespace']}/{args['PodName']}", args["Node"])
-        released.wait()
+        self._released.wait()
         return {"Error": "only noted"}
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
@@ -14,6 +14,7 @@ _SECONDS = 60.0
 _TEXT = r'"([^"]*)"'
 _ATTEMPT = re.compile(rf'"Attempting to schedule pod" pod={_TEXT}')
 _NO_NODES = re.compile(rf'no nodes are registered to the cluster; waiting" pod={_TEXT}')
+_GIVEN_UP = re.compile(rf'"Pod doesn\'t exist in informer cache" pod={_TEXT}')
 _SCORE = re.compile(rf'"Plugin scored node for pod" pod={_TEXT} plugin={_TEXT} node={_TEXT} score=(-?\d+)')
 _TOTAL = re.compile(rf'"Calculated node\'s final score for pod" pod={_TEXT} node={_TEXT} score=(-?\d+)')
 
@@ -24,9 +25,12 @@ class OracleError(Exception):
 
 @dataclass
 class Note:
-    """One pod. `feasible` is None until it is known; `given` is what the extender added to a node's total."""
+    """One pod. `feasible` is None until it is known; `given` is what the extender added to a node's total.
 
-    attempts: int = 0
+    It is given up when an attempt came to nothing after the pod was deleted.
+    """
+
+    given_up: bool = False
     feasible: frozenset[str] | None = None
     choice: str = ""
     scores: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -83,10 +87,11 @@ class Notes:
             else:
                 self._last_lines.append(line)
                 if found := _ATTEMPT.search(line):
-                    self._of(found[1]).attempts += 1
                     self._attempted.append(found[1])
                 elif found := _NO_NODES.search(line):
                     self._of(found[1]).feasible = frozenset()
+                elif found := _GIVEN_UP.search(line):
+                    self._of(found[1]).given_up = True
                 self._changed.notify_all()
 
     def log_ended(self) -> None:
@@ -102,8 +107,7 @@ class Notes:
         """
 
         def known() -> bool:
-            note = self._pods.get(pod)
-            return note is not None and note.attempts > 0 and note.feasible is not None
+            return pod in self._attempted and self._of(pod).feasible is not None
 
         with self._changed:
             self._wait(known, f"an attempt to schedule {pod}")
@@ -116,7 +120,7 @@ class Notes:
         """
 
         def attempted() -> dict[str, Note]:
-            return {pod: self._pods[pod] for pod in self._attempted if pod in pods}
+            return {pod: self._of(pod) for pod in self._attempted if pod in pods}
 
         def bound() -> bool:
             return all(note.choice for note in attempted().values() if note.feasible)
@@ -124,6 +128,27 @@ class Notes:
         with self._changed:
             self._wait(bound, "all bindings")
             return attempted()
+
+    def expect_once(self, pods: Collection[str], *, besides: str) -> None:
+        """Raise OracleError if one of the pods was tried twice, or a pod that isn't among them.
+
+        Pods whose keys begin with `besides` may be there too.
+        """
+        with self._changed:
+            tried = Counter(pod for pod in self._attempted if not pod.startswith(besides))
+        if strange := [pod for pod, times in tried.items() if times > 1 or pod not in pods]:
+            raise OracleError(
+                f"kube-scheduler tried again, or tried still: {', '.join(strange)}; which answers are right?"
+            )
+
+    def until_given_up(self, pods: Collection[str]) -> None:
+        """Wait until of these pods none is being bound, nor will be again."""
+
+        def given_up() -> bool:
+            return all(self._of(pod).given_up for pod in pods)
+
+        with self._changed:
+            self._wait(given_up, "giving up all pods that were to be bound")
 
     def _wait(self, happened: Callable[[], bool], what: str) -> None:
         self._changed.wait_for(lambda: self._ended or happened(), _SECONDS)

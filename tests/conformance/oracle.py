@@ -4,8 +4,9 @@ A binding is held until the scenario is over, so that each pod stays assumed whe
 it there. Where a pod goes is the extender's choice, by the pod's name, far above what the plugins say: runs of the
 same scenario go the same way, and through states that good scores alone would never lead to.
 
-The pod informer hands on events in order, so pods that are made first are known first. Of nodes it is known by probes,
-pods of a profile without filters: their feasible nodes are all that the scheduler knows.
+The pod informer hands on events in order, so pods that are made first are known first, and when a pod is tried, all that
+happened to pods before it was made is known. Of nodes it is known by probes, pods of a profile without filters: their
+feasible nodes are all that the scheduler knows.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ __all__ = ["Oracle", "OracleError"]
 _CONNECTIONS = 8
 _PROBES = 200
 _HOME = next(iter(NAMESPACES))
+_PROBE_NAME = "probe-"
+_PROBE_KEY = f"{_HOME}/{_PROBE_NAME}"
 
 
 class Oracle:
@@ -70,14 +73,20 @@ class Oracle:
     def record(self, scenario: Scenario) -> Record:
         """Return kube-scheduler's answers to the pods of a scenario."""
         self._clear()
-        nodes = self._all(self._make, scenario.nodes)
+        self._extender.hold()
         pods = self._all(self._make, scenario.placed)
+        # Known before any node: which claims are in use on nodes that are gone depends on which snapshot comes first.
+        self._probe()
+        nodes = self._all(self._make, scenario.nodes)
         self._await_nodes({node["metadata"]["name"] for node in nodes})
         # One by one: the order in which they are made is that in which they are scheduled.
         incoming = {key_of(pod): pod for pod in map(self._make, scenario.incoming)}
         self._probe()
         notes = self._notes.until_bound(incoming.keys())
         conditions = self._conditions()
+        # Whatever happened before the conditions were read is noted by now.
+        self._probe()
+        self._notes.expect_once(incoming.keys(), besides=_PROBE_KEY)
         attempts = [
             Attempt(pod=incoming[key], answer=_answer(key, note, conditions.get(key, {})))
             for key, note in notes.items()
@@ -90,12 +99,31 @@ class Oracle:
         return Record(scenario=scenario, world=world, attempts=attempts)
 
     def _clear(self) -> None:
-        """Delete all nodes and pods, and return when kube-scheduler knows no node any more."""
-        paths = [f"/api/v1/namespaces/{namespace}/pods?gracePeriodSeconds=0" for namespace in NAMESPACES]
-        self._all(lambda path: self._cluster.request("DELETE", path), [*paths, "/api/v1/nodes"])
+        """Delete all nodes and pods, and return when kube-scheduler has none of them left and nothing under way.
+
+        An attempt to schedule a pod must not go on while the pod is deleted: kube-scheduler may then put it back into
+        its queue, and try it in the middle of a later scenario. So the pods that wait go first, while nothing happens
+        that lets it try them again. A binding must not fail later than here either: it lets pods be tried again too.
+        """
+        self._probe()
+        pods = self._cluster.request("GET", "/api/v1/pods")["items"]
+        unplaced = {key_of(pod) for pod in pods if not pod["spec"].get("nodeName")}
+        noted = self._notes.until_bound({pod for pod in unplaced if not pod.startswith(_PROBE_KEY)})
+        bound = {pod for pod, note in noted.items() if note.choice}
+        collections = {namespace: f"/api/v1/namespaces/{namespace}/pods" for namespace in NAMESPACES}
+        waiting = (pod.split("/") for pod in unplaced - bound)
+        self._all(self._delete, [f"{collections[namespace]}/{name}" for namespace, name in waiting])
+        self._all(self._delete, collections.values())
+        self._probe()
         self._extender.release()
+        self._notes.until_given_up(bound)
+        self._delete("/api/v1/nodes")
         self._await_nodes(set())
         self._notes.clear()
+
+    def _delete(self, path: str) -> Json:
+        deleted: Json = self._cluster.request("DELETE", f"{path}?gracePeriodSeconds=0")
+        return deleted
 
     def _await_nodes(self, names: set[str]) -> None:
         for _ in range(_PROBES):
@@ -105,7 +133,7 @@ class Oracle:
 
     def _probe(self) -> frozenset[str]:
         """Return the names of all nodes that kube-scheduler knows, when it is done with all pods made before."""
-        name = f"probe-{next(self._probes)}"
+        name = f"{_PROBE_NAME}{next(self._probes)}"
         pod = self._make(
             {
                 "apiVersion": "v1",
@@ -151,8 +179,6 @@ def _choose(pod: str, nodes: Iterable[str]) -> str:
 
 
 def _answer(key: str, note: Note, condition: Json) -> Answer:
-    if note.attempts > 1:
-        raise OracleError(f"{key} was attempted {note.attempts} times: which of them is the answer?")
     if not note.feasible:
         return Answer(reason=condition.get("reason", ""), message=condition.get("message", ""))
     for node, total in note.totals.items():

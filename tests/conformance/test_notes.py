@@ -12,6 +12,10 @@ I0101 00:00:00.3 7 schedule_one.go:1052] "Calculated node's final score for pod"
 I0101 00:00:00.4 7 schedule_one.go:117] "Attempting to schedule pod" pod="alpha/q"
 I0101 00:00:00.5 7 schedule_one.go:1190] "Unable to schedule pod; no nodes are registered to the cluster; waiting" pod="alpha/q"
 """
+DELETED = """\
+E0101 00:00:01.1 7 schedule_one.go:1198] "Error scheduling pod; retrying" err="only noted" logger="UnhandledError" pod="alpha/p"
+I0101 00:00:01.2 7 schedule_one.go:1205] "Pod doesn't exist in informer cache" pod="alpha/p" err="pod \\"p\\" not found"
+"""
 
 
 def read(log: str) -> Notes:
@@ -31,7 +35,7 @@ def test_the_log_tells_scores_and_totals() -> None:
     assert noted.keys() == {"alpha/p"}
     assert noted["alpha/p"].scores == {"Fit": {"n1": 94, "n2": 7}}
     assert noted["alpha/p"].totals == {"n1": 10094}
-    assert (noted["alpha/p"].attempts, noted["alpha/p"].choice) == (1, "n2")
+    assert noted["alpha/p"].choice == "n2"
 
 
 def test_attempts_are_in_the_order_of_the_log_whatever_the_extender_heard_first() -> None:
@@ -41,6 +45,34 @@ def test_attempts_are_in_the_order_of_the_log_whatever_the_extender_heard_first(
         notes.read(line)
 
     assert list(notes.until_bound(["alpha/q", "alpha/p"])) == ["alpha/p", "alpha/q"]
+
+
+def test_each_pod_is_expected_to_be_tried_once() -> None:
+    read(LOG).expect_once(["alpha/p"], besides="alpha/q")
+
+
+@pytest.mark.parametrize(
+    ("log", "expected", "told"),
+    [
+        pytest.param(LOG + LOG, ["alpha/p", "alpha/q"], "alpha/p, alpha/q;", id="twice"),
+        pytest.param(LOG, ["alpha/p"], "alpha/q;", id="a pod of an earlier scenario"),
+    ],
+)
+def test_a_pod_that_is_tried_out_of_turn_is_an_error(log: str, expected: list[str], told: str) -> None:
+    with pytest.raises(OracleError, match=f"tried still: {told}"):
+        read(log).expect_once(expected, besides="alpha/probe-")
+
+
+def test_a_binding_is_over_when_its_pod_is_found_deleted() -> None:
+    read(LOG + DELETED).until_given_up(["alpha/p"])
+
+
+def test_a_binding_that_has_only_failed_is_not_over() -> None:
+    notes = read(LOG + DELETED.splitlines()[0])
+    notes.log_ended()
+
+    with pytest.raises(OracleError, match="before giving up all pods"):
+        notes.until_given_up(["alpha/p"])
 
 
 def test_a_cluster_without_nodes_is_known_from_the_log_alone() -> None:
