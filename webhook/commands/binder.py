@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-import signal
+from contextlib import closing
 
 import msgspec
 
 from webhook.commands.scheduler import Scheduler
+from webhook.commands.stopping import StopSignals
 from webhook.observe.exposition import exposition
 from webhook.serving.ops import OpsServer
 from webhook.serving.sockets import address_of, listen
@@ -16,8 +17,6 @@ from webhook.settings import BinderSettings
 __all__ = ["run"]
 
 log = logging.getLogger("custom_scheduler.commands")
-
-_STOP_SIGNALS = {signal.SIGTERM, signal.SIGINT}
 
 
 def run(settings: BinderSettings) -> int:
@@ -28,26 +27,23 @@ def run(settings: BinderSettings) -> int:
         namespace=settings.namespace,
     )
     listener = listen(settings.ops_host, settings.ops_port, option="--ops-port")
-    # Blocked before any thread starts, so that every thread inherits it and the signal waits for us.
-    signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
-    service = scheduler.build()
-    ops = OpsServer(
-        listener,
-        not_ready=service.not_ready,
-        metrics=exposition,
-        component="binder",
-        documents={"/plugins": lambda: msgspec.json.encode(service.plugin_states())},
-    )
-    service.start()
-    ops.start()
-    log.info("scheduling for %s, operations on http://%s", ", ".join(scheduler.names), address_of(listener))
-    signal.sigwait(_STOP_SIGNALS)
-    log.info("stopping; a second signal stops at once")
-    # What is under way may wait for a plugin, for as long as that takes.
-    for signum in _STOP_SIGNALS:
-        signal.signal(signum, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
-    service.stop()
-    ops.close()
+    with closing(StopSignals()) as signals:
+        service = scheduler.build()
+        ops = OpsServer(
+            listener,
+            not_ready=service.not_ready,
+            metrics=exposition,
+            component="binder",
+            documents={"/plugins": lambda: msgspec.json.encode(service.plugin_states())},
+        )
+        service.start()
+        ops.start()
+        log.info(
+            "scheduling for %s, operations on http://%s", ", ".join(scheduler.names), address_of(listener)
+        )
+        signals.wait()
+        log.info("stopping; a second signal stops at once")
+        service.stop()  # which waits for what is under way: a plugin, for as long as that takes
+        ops.close()
     log.info("stopped")
     return 0
