@@ -24,6 +24,7 @@ NAMESPACE = "custom-scheduler"
 MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
 _DEPLOYMENTS = ("custom-scheduler", "custom-scheduler-binder")
 _CONFIGURATIONS = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
+_LEASE_PREFIX = "custom-scheduler-replica-"
 _WEBHOOK_PODS = "app.kubernetes.io/name=custom-scheduler,app.kubernetes.io/component=webhook"
 # A rollout of two replicas, the grace period of the last one included, on a machine that is busy with other things.
 _PATIENCE_SECONDS = 120.0
@@ -126,6 +127,15 @@ class Installed:
                 raise
             return False
         return True
+
+    def forget_killed(self) -> None:
+        """Delete the Leases of replicas that were killed and don't come back, as docs/operations.md says."""
+        staying = {f"{_LEASE_PREFIX}{each['metadata']['name']}" for each in self.pods()}
+        path = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
+        for lease in self.cluster.request("GET", path)["items"]:
+            name = lease["metadata"]["name"]
+            if name.startswith(_LEASE_PREFIX) and name not in staying:
+                self.cluster.request("DELETE", f"{path}/{name}")
 
     # --- what is to be seen
 

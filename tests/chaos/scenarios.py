@@ -191,8 +191,11 @@ def every_stop_is_a_kill(world: World) -> Proof:
     )
     installed.wait_rolled_out()
     a_pod_is_deleted(world)
+    broken = {each["metadata"]["uid"] for each in installed.pods()}
     _change_template(installed, grace=1, env=None)  # which an apply leaves to whoever put it there
     installed.apply()
+    installed.wait_gone(broken)
+    installed.forget_killed()
     return {"killed": 1}
 
 
