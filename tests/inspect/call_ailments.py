@@ -33,7 +33,48 @@ def one_less(item: Json) -> None:
     del item["webhooks"][-1]
 
 
+def selecting(namespace: str) -> Callable[[Json], None]:
+    """Return an edit after which the first entry doesn't leave this namespace out."""
+
+    def edit(item: Json) -> None:
+        for requirement in item["webhooks"][0]["namespaceSelector"]["matchExpressions"]:
+            if requirement["key"] == "kubernetes.io/metadata.name":
+                requirement["values"].remove(namespace)
+        item["webhooks"][0]["namespaceSelector"]["matchExpressions"].pop(0)
+
+    return edit
+
+
+def closed(item: Json) -> None:
+    selecting(NAMESPACE)(item)
+    item["webhooks"][0]["failurePolicy"] = "Fail"
+
+
 OF_CALLS = [
+    Ailment(
+        "its own namespace selected",
+        partial(changed, VALIDATING, selecting(NAMESPACE)),
+        "warn",
+        "selection",
+        "namespace custom-scheduler is selected by deny.pods.custom-scheduler.io: its pods wait for our answer",
+        "operator NotIn, values [kube-system, custom-scheduler]",
+    ),
+    Ailment(
+        "kube-system selected",
+        partial(changed, VALIDATING, selecting("kube-system")),
+        "warn",
+        "selection",
+        "namespace kube-system is selected by deny.pods.custom-scheduler.io",
+        "operator NotIn, values [kube-system, custom-scheduler]",
+    ),
+    Ailment(
+        "its own namespace selected, and failing closed",
+        partial(changed, VALIDATING, closed),
+        "fail",
+        "selection",
+        "while none of us runs, none of its pods can start",
+        "operator NotIn, values [kube-system, custom-scheduler]",
+    ),
     Ailment(
         "no configuration",
         partial(deleted, VALIDATING),

@@ -21,7 +21,9 @@ def test_entries_are_read_with_name_bundle_and_url() -> None:
     assert read == ReadConfiguration(
         resource_version="17",
         webhooks=(
-            WebhookEntry(name="a.io", client_config=ClientConfig(ca_bundle=b"pem")),
+            WebhookEntry(
+                name="a.io", client_config=ClientConfig(ca_bundle=b"pem", service=ServiceReference(name="s"))
+            ),
             WebhookEntry(name="b.io", client_config=ClientConfig(url="https://localhost:8443/validate")),
         ),
     )

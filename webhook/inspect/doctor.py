@@ -14,6 +14,7 @@ from webhook.inspect.finding import Check, Finding
 from webhook.inspect.permissions import lacking_permissions
 from webhook.inspect.reachability import reachability
 from webhook.inspect.registered import registration
+from webhook.inspect.selection import selection
 from webhook.inspect.workings import labelled_namespaces, lease_holding
 from webhook.kube.transport import KubeClient
 from webhook.policy.names import DECLINED, ENFORCE_LABEL, OPT_IN_LABEL, OPTED_IN, PROBE_NAMESPACE
@@ -129,6 +130,7 @@ def _unknown_values(label: str, found: dict[str, str], known: tuple[str, ...]) -
 
 _CHECKS: tuple[tuple[str, Check], ...] = (
     ("registration", registration),
+    ("selection", selection),
     ("endpoints", reachability),
     ("replicas", deployments),
     ("caBundle", certificates),

@@ -23,6 +23,7 @@ __all__ = [
     "endpoints",
     "labelled_namespaces",
     "lease_holding",
+    "namespace_labels",
     "read_budgets",
     "read_deployment",
     "read_service",
@@ -204,6 +205,12 @@ def lease_holding(client: KubeClient, namespace: str, name: str, now: datetime) 
         return Holding()
     ends_at = datetime.fromisoformat(spec.renew_time) + timedelta(seconds=spec.lease_duration_seconds or 0)
     return Holding(holder=spec.holder_identity, ended_at=None if now < ends_at else ends_at)
+
+
+def namespace_labels(client: KubeClient, name: str) -> dict[str, str]:
+    """Return the labels of a namespace; none where it isn't there."""
+    found = _read(client, f"/api/v1/namespaces/{name}", _Named)
+    return (found.metadata.labels or {}) if found else {}
 
 
 def _read(client: KubeClient, path: str, kind: type[T]) -> T | None:

@@ -29,8 +29,8 @@ _INJECTED = frozenset({"cert-manager.io/inject-ca-from", "cert-manager.io/inject
 class ServiceReference(msgspec.Struct, frozen=True):
     """The Service that the API server calls, with the defaults of the API."""
 
-    name: str
-    namespace: str
+    name: str = ""
+    namespace: str = ""
     path: str = ""
     port: int = 443
 
@@ -44,11 +44,12 @@ class ClientConfig(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class WebhookEntry(msgspec.Struct, frozen=True, rename="camel"):
-    """One of `webhooks`."""
+    """One of `webhooks`; its selector is JSON, which whoever judges it decodes."""
 
     name: str
     client_config: ClientConfig = ClientConfig()
     failure_policy: str = "Fail"
+    namespace_selector: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class ReadConfiguration(msgspec.Struct, frozen=True, kw_only=True):
