@@ -4,7 +4,13 @@ import pytest
 
 from tests.kube.fakeapi import FakeApi
 from webhook.errors import ApiError
-from webhook.kube.webhookconfig import ClientConfig, ReadConfiguration, WebhookConfigurations, WebhookEntry
+from webhook.kube.webhookconfig import (
+    ClientConfig,
+    ReadConfiguration,
+    ServiceReference,
+    WebhookConfigurations,
+    WebhookEntry,
+)
 
 API = "/apis/admissionregistration.k8s.io/v1"
 
