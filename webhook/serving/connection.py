@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Literal
 
 from gunicorn.http import Request, RequestParser
+from gunicorn.http.body import LengthReader
 from gunicorn.http.errors import LimitRequestHeaders, UnsupportedTransferCoding
 from gunicorn.sock import ssl_wrap_socket
 from gunicorn.workers.gthread import TConn
@@ -164,12 +165,18 @@ class Connection(TConn):
         That is where much of a body was left unread. What OpenSSL has decrypted already would never make the socket
         readable, so it is moved to where gunicorn looks for a request that came early.
         """
-        if not self._parser.finish_body(deadline=self.deadline):  # type: ignore[func-returns-value]  # stubs
+        if not self._is_read() and not self._parser.finish_body(deadline=self.deadline):  # type: ignore[func-returns-value]  # stubs
             return False
+        self._parser.mesg = None  # or the parser would look for the rest of its body again
         self.deadline = math.inf
         if isinstance(self.sock, ssl.SSLSocket) and (waiting := self.sock.pending()):
             self._unreader.unread(self._unreader.take_buffered() + self.sock.recv(waiting))
         return True
+
+    def _is_read(self) -> bool:
+        """Tell without a system call whether the request has come to its end, as is usual."""
+        body = self._parser.mesg.body if self._parser.mesg else None
+        return body is not None and isinstance(body.reader, LengthReader) and body.reader.length == 0
 
     def has_more(self, seconds: float) -> bool:
         """Wait until there is something to receive, for so long at most; return whether there is."""

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.serving.conftest import LOCAL
+from webhook.serving.config import Config
+from webhook.serving.connection import Connection
+from webhook.serving.exchange import exchange
+from webhook.serving.options import ServingOptions
+
+StartResponse = Callable[..., Any]
+
+
+class CountingSocket(socket.socket):
+    """Notes what is sent with each call, and whether the time to wait was changed."""
+
+    sent: list[bytes]
+    touched = False
+
+    def settimeout(self, value: float | None) -> None:
+        self.touched = True
+        super().settimeout(value)
+
+    def sendall(self, data: Any, flags: int = 0) -> None:
+        self.sent.append(bytes(data))
+        super().sendall(data, flags)
+
+
+@pytest.fixture
+def sock() -> Iterator[CountingSocket]:
+    """A socket whose other end has sent a request with an empty body."""
+    ours, theirs = socket.socketpair()
+    with theirs, CountingSocket(fileno=ours.detach()) as sock:
+        sock.sent = []
+        theirs.sendall(b"POST /path HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+        yield sock
+
+
+def asked(sock: socket.socket) -> Connection:
+    """Return the connection of that socket, its request's head received."""
+    connection = Connection(Config(ServingOptions(**LOCAL)), sock, ("127.0.0.1", 4), ("127.0.0.1", 443))  # type: ignore[arg-type]
+    connection.begin_requests()
+    assert connection.receive()
+    return connection
+
+
+def in_pieces(_environ: object, start_response: StartResponse) -> Iterable[bytes]:
+    start_response("200 OK", [("Content-Length", "6")])
+    return [b"one", b"two"]
+
+
+def failing_halfway(_environ: object, start_response: StartResponse) -> Iterable[bytes]:
+    start_response("200 OK", [("Content-Length", "6")])
+    yield b"one"
+    raise ZeroDivisionError
+
+
+def ask(connection: Connection, app: Any, *, last: bool = False) -> bool:
+    request = connection.next_request()
+    assert request is not None
+    return exchange(app, request, connection, last=last)
+
+
+def test_head_and_body_leave_in_one_piece(sock: CountingSocket) -> None:
+    ask(asked(sock), in_pieces)
+
+    assert len(sock.sent) == 1
+    assert sock.sent[0].startswith(b"HTTP/1.1 200 OK\r\n")
+    assert sock.sent[0].endswith(b"\r\n\r\nonetwo")
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_the_client_is_told_whether_the_connection_stays(sock: CountingSocket, *, last: bool) -> None:
+    stays = ask(asked(sock), in_pieces, last=last)
+
+    assert stays is not last
+    assert (b"\r\nConnection: close\r\n" in sock.sent[0]) == last
+
+
+def test_of_an_answer_that_fails_halfway_nothing_is_sent(sock: CountingSocket) -> None:
+    with pytest.raises(ZeroDivisionError):
+        ask(asked(sock), failing_halfway)
+
+    assert sock.sent == []
+
+
+def test_a_request_that_was_read_to_its_end_is_over_without_a_system_call(sock: CountingSocket) -> None:
+    connection = asked(sock)
+    ask(connection, in_pieces)
+    sock.touched = False
+
+    assert connection.rest()
+    assert not sock.touched

@@ -1,0 +1,62 @@
+"""One request given to the WSGI application, and the answer sent in one piece."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterable, MutableMapping
+from typing import Any, cast
+
+from gunicorn.http import Request
+from gunicorn.http.wsgi import create
+
+from webhook.serving.connection import Connection
+
+__all__ = ["exchange"]
+
+Application = Callable[[MutableMapping[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+class _Outgoing:
+    """What gunicorn writes an answer to, in place of the socket: it gathers head and body.
+
+    Sent one by one, each would be a TLS record and a segment of its own, for which this thread gives up the
+    interpreter and the client wakes up.
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._answer = bytearray()
+
+    def send(self, data: bytes) -> int:
+        """Send at once what is no part of the answer: 100 Continue."""
+        return self._sock.send(data)
+
+    def sendall(self, data: bytes) -> None:
+        """Add a piece of the answer."""
+        self._answer += data
+
+    def flush(self) -> None:
+        """Send the answer."""
+        self._sock.sendall(self._answer)
+
+
+def exchange(app: Application, request: Request, conn: Connection, *, last: bool) -> bool:
+    """Answer a request; return whether the connection can be used for another one, which `last` forbids.
+
+    An answer has to fit into memory. Raises what the application raises; nothing has been sent then.
+    """
+    outgoing = _Outgoing(conn.sock)
+    response, environ = create(request, cast("socket.socket", outgoing), conn.client, conn.server, conn.cfg)
+    environ["wsgi.multithread"] = True
+    if last:
+        response.force_close()
+    pieces = app(environ, response.start_response)
+    try:
+        for piece in pieces:
+            response.write(piece)
+        response.close()
+    finally:
+        if hasattr(pieces, "close"):
+            pieces.close()
+    outgoing.flush()
+    return not response.should_close()
