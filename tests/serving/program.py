@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import resource
@@ -61,6 +62,7 @@ class EchoService:
         app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES + 1
         app.add_url_rule("/", "ok", lambda: "ok")
         app.add_url_rule("/pid", "pid", lambda: str(os.getpid()))
+        app.add_url_rule("/frozen", "frozen", lambda: str(gc.get_freeze_count()))
         app.add_url_rule("/thread", "thread", lambda: str(threading.get_ident()))
         app.add_url_rule("/echo", "echo", self._echo, methods=["POST"])
         app.add_url_rule("/swap", "swap", self._swap, methods=["POST"])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import signal
 import socket
 import ssl
+from contextlib import ExitStack
 
 import pytest
 
@@ -150,6 +151,20 @@ def test_any_of_several_workers_answers_on_the_ops_port(start: Start) -> None:
     eventually(both_answered, "both workers answer")
 
 
+def test_an_ops_port_that_may_open_no_more_files_says_so_once_and_answers_again(start: Start) -> None:
+    server = start(spare_files=4)
+
+    with ExitStack() as stack:
+        for _ in range(20):
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.ops_port)))
+        server.await_log("the ops port can't accept connections: Too many open files (with ")
+    status, _ = server.ops("/healthz")
+
+    assert status == 200
+    assert sum("can't accept" in line for line in server.log) == 1
+    assert not server.logged("Traceback")
+
+
 def test_only_the_master_comes_back_from_serve(start: Start) -> None:
     server = start(workers=2)
 
@@ -169,3 +184,7 @@ def test_the_log_of_a_quiet_life_is_three_lines(start: Start) -> None:
     ours = [line.split(": ", 1)[1] for line in server.log if line.startswith("INFO custom_scheduler.serving")]
     assert [line.split(" ")[0].strip() for line in ours] == ["serving", "stopping:", "stopped"]
     assert not [line for line in server.log if line.startswith(("WARNING", "ERROR", "CRITICAL"))]
+
+
+def test_the_garbage_collector_leaves_alone_what_was_there_before_the_workers(server: Server) -> None:
+    assert int(server.get("/frozen")) > 0

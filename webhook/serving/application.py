@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import socket
 import ssl
@@ -116,6 +117,10 @@ class Application(BaseApplication):
             address_of(self._ops_listener),
         )
         status: object = 0
+        # What is there now stays, so collections need not look at it, nor mark it, which would copy each page that
+        # the workers share.
+        gc.collect()
+        gc.freeze()
         try:
             arbiter.run()
         except SystemExit as end:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 from pathlib import Path
+from typing import Any
 
 import gunicorn.config
 
@@ -33,6 +34,17 @@ class Config(gunicorn.config.Config):
         self.request_deadline_seconds = options.request_deadline_seconds
         for name, value in _settings(options).items():
             self.set(name, value)
+
+    # gunicorn asks for some twenty settings in each request, and each time looks for them in two places.
+    def set(self, name: str, value: object) -> None:
+        """Set a value."""
+        self.__dict__.pop(name, None)
+        super().set(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        value = super().__getattr__(name)
+        self.__dict__[name] = value
+        return value
 
 
 def _settings(options: ServingOptions) -> dict[str, object]:
