@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cache
 
 from flask import Flask, Response
+from prometheus_client import Counter
 
 from webhook.admission.mutate import mutate
 from webhook.admission.review import MalformedReview, Review, decode_review, encode_response
@@ -58,6 +60,12 @@ def create_app(policy: Callable[[], Policy]) -> Flask:
 
 
 def _answer(path: str, decide: Decision, policy: Callable[[], Policy]) -> Answer:
+    duration = metrics.DURATION.labels(path)
+
+    @cache
+    def requests(operation: str, outcome: str) -> Counter:
+        return metrics.REQUESTS.labels(path, operation, outcome)
+
     def answer(body: bytes) -> bytes:
         started = time.perf_counter()
         operation = ""
@@ -70,8 +78,8 @@ def _answer(path: str, decide: Decision, policy: Callable[[], Policy]) -> Answer
             response = encode_response(review, verdict)
         finally:
             seconds = time.perf_counter() - started
-            metrics.REQUESTS.labels(path, operation, outcome).inc()
-            metrics.DURATION.labels(path).observe(seconds)
+            requests(operation, outcome).inc()
+            duration.observe(seconds)
         log_decision(path, review, verdict, seconds)
         return response
 
