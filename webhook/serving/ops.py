@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import socket
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from webhook.observe.readiness_metrics import READY
 
@@ -23,6 +24,7 @@ _CONNECTION_SECONDS = 5.0
 # clients only pushes itself out.
 _MAX_CONNECTIONS = 64
 _MAX_HEAD_BYTES = 16 * 1024
+_TOLD_SECONDS = 60.0
 
 _TEXT = "text/plain; charset=utf-8"
 _JSON = "application/json"
@@ -61,7 +63,9 @@ class OpsServer:
         self._clients: dict[_Client, None] = {}  # in the order of their coming
         for path, document in (documents or {}).items():
             self._pages[path] = partial(_json_page, document)
+        self._next_told = -math.inf
         self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(self._tell)
         self._thread = threading.Thread(target=self._loop.run_forever, name="ops", daemon=True)
 
     def start(self) -> None:
@@ -87,6 +91,19 @@ class OpsServer:
         for client in list(self._clients):
             client.cut()
         await asyncio.sleep(0)  # in which the transports close their sockets
+
+    def _tell(self, _loop: asyncio.AbstractEventLoop, fault: dict[str, Any]) -> None:
+        """Log what asyncio can't handle. That no connection can be accepted it finds out a hundred times a second."""
+        error = fault.get("exception")
+        if not isinstance(error, OSError):
+            log.error("%s", fault["message"], exc_info=error)
+        elif self._loop.time() >= self._next_told:
+            self._next_told = self._loop.time() + _TOLD_SECONDS
+            log.error(
+                "the ops port can't accept connections: %s (with %d open); raise the limit of open files",
+                error.strerror,
+                len(self._clients),
+            )
 
     def _healthz(self) -> _Page:
         return _Page(HTTPStatus.OK, b"ok\n")
