@@ -96,6 +96,13 @@ class Server:
         finally:
             client.close()
 
+    def answers(self) -> bool:
+        """Return whether a new client gets an answer, and isn't cut off."""
+        try:
+            return self.get() == "ok"
+        except OSError:
+            return False
+
     def seconds_to_answer(self, timeout: float = PATIENCE_SECONDS) -> float:
         """Return how long a new client waits for its answer; handshake included."""
         began = time.monotonic()
