@@ -1,0 +1,46 @@
+"""docs/algorithms.md names each extension point, and its examples are configurations."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from webhook.scheduling.config import PluginsConfig, parse_configuration
+from webhook.scheduling.plugin_manager import load_plugins
+from webhook.scheduling.plugins.memory_usage import MemoryUsageArgs
+from webhook.scheduling.profile import build_frameworks
+from webhook.scheduling.testing import make_cache
+
+GUIDE = (Path(__file__).parents[2] / "docs/algorithms.md").read_text()
+EXAMPLES = [
+    text
+    for text in re.findall(r"^```yaml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    if "SchedulerConfiguration" in text
+]
+
+
+def test_each_extension_point_has_a_row() -> None:
+    points = set(re.findall(r"^\| `.*\| ([A-Z]\w+) \|", GUIDE, re.MULTILINE))
+    known = {field.encode_name for field in msgspec.structs.fields(PluginsConfig)} - {"multiPoint"}
+
+    assert {point[0].lower() + point[1:] for point in points} == known
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_each_example_is_a_configuration(example: str) -> None:
+    parsed = parse_configuration(example, source="docs/algorithms.md")
+
+    if not parsed.plugin_sources:
+        assert build_frameworks(parsed.profiles, load_plugins(), make_cache(), random.Random(0))
+
+
+def test_the_defaults_of_memory_usage_are_told() -> None:
+    told = dict(re.findall(r"^\| `(\w+Seconds)` \| (\d+) \|", GUIDE, re.MULTILINE))
+
+    assert {field.encode_name: field.default for field in msgspec.structs.fields(MemoryUsageArgs)} == {
+        name: float(value) for name, value in told.items()
+    }
