@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -75,6 +76,7 @@ def check_in_date(certificate: x509.Certificate, now: datetime, *, name: str, ne
         )
 
 
+@lru_cache(maxsize=256)
 def fingerprint_of(certificate: x509.Certificate) -> str:
     """Return the SHA-256 of the certificate in hexadecimal: which one this is, for logs and for people."""
     return certificate.fingerprint(hashes.SHA256()).hex()

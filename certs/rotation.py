@@ -21,7 +21,7 @@ from certs.authority import Authority, create_authority
 from certs.custody import Custody
 from certs.pair import fingerprint_of
 
-__all__ = ["RENEWAL", "adopt", "begin", "is_due", "next_step"]
+__all__ = ["RENEWAL", "adopt", "begin", "is_due", "next_step", "reinstate"]
 
 RENEWAL = timedelta(days=60)
 """How long before its end a CA gets a successor."""
@@ -41,19 +41,34 @@ def begin(custody: Custody, name: str, now: datetime) -> Custody:
     )
 
 
+def reinstate(custody: Custody, serving: Authority, now: datetime) -> Custody | None:
+    """Return the phase `published` with `serving` as the CA that signs, or None where one of the two has expired.
+
+    For a CA that somebody put into the Secret, or that came back with an older state of it: no API server knows it,
+    and whatever starts would sign with it at once. So it becomes the successor of the CA that is served.
+    """
+    found = custody.authority
+    if _unexpired((found.certificate, serving.certificate), now) != [found.certificate, serving.certificate]:
+        return None
+    others = _unexpired((each for each in found.trusted if each != serving.certificate), now)
+    return Custody(
+        authority=replace(serving, trusted=(serving.certificate, *others)), phase="published", successor=found
+    )
+
+
 def adopt(
     custody: Custody,
     *,
     now: datetime,
-    carried: Iterable[x509.Certificate],
+    known: Iterable[x509.Certificate],
     served: Callable[[], Collection[str]],
 ) -> Custody | None:
-    """Return `custody` with the CAs that caBundle carries and replicas serve, or None where it has them all.
+    """Return `custody` with those of the CAs `known` that replicas serve, or None where it has them all.
 
     Somebody put another CA into the Secret, or an older state of it: those who serve the one before must not be cut
     off. `served` is as in `next_step`.
     """
-    strays = _unexpired((each for each in carried if each not in custody.authority.trusted), now)
+    strays = _unexpired((each for each in known if each not in custody.authority.trusted), now)
     adopted = _named(strays, served()) if strays else []
     if not adopted:
         return None
@@ -88,7 +103,8 @@ def next_step(
             authority=replace(custody.authority, trusted=kept),
             phase="stable" if len(kept) == 1 else custody.phase,
         )
-    return begin(custody, name, now) if custody.phase == "stable" and is_due(custody.authority, now) else None
+    # Also while an older CA is on its way out: a lost replica may hold it for longer than this one has left.
+    return begin(custody, name, now) if is_due(custody.authority, now) else None
 
 
 def _after_published(

@@ -18,7 +18,7 @@ behind."""
 
 
 class Trust:
-    """Which CAs the API servers trust by now.
+    """Which CAs the API servers trust by now, and which others there are.
 
     Kept in memory and told by what is read from the webhook configurations, never by what was written. `clock`
     gives seconds that also pass while the machine is suspended.
@@ -29,33 +29,59 @@ class Trust:
         self._clock = clock
         self._since: dict[str, float] = {}
         self._uncalled_since: float | None = None
-        self._read_at = clock()
+        self._read_at: float | None = None
+        self._established: set[str] = set()
         # Each CA that was carried, and when it was found missing.
-        self._known: dict[str, tuple[x509.Certificate, float | None]] = {}
+        self._carried: dict[str, tuple[x509.Certificate, float | None]] = {}
+        # Each CA that was met anywhere, and when that was last.
+        self._met: dict[str, tuple[x509.Certificate, float]] = {}
 
     @property
     def carried(self) -> tuple[x509.Certificate, ...]:
         """The CAs that each entry carries, or did until not long ago: some API server may go by them yet."""
         oldest = self._clock() - self._settle_seconds
-        return tuple(each for each, gone_at in self._known.values() if gone_at is None or gone_at > oldest)
+        return tuple(each for each, gone_at in self._carried.values() if gone_at is None or gone_at > oldest)
+
+    @property
+    def known(self) -> tuple[x509.Certificate, ...]:
+        """The CAs that were met for as long back as a leaf of theirs may be served."""
+        oldest = self._clock() - LEAF_LIFETIME.total_seconds()
+        return tuple(each for each, met_at in self._met.values() if met_at > oldest)
+
+    def met(self, certificates: Iterable[x509.Certificate]) -> None:
+        """Take note of CAs, wherever they were read just now."""
+        now = self._clock()
+        self._met |= {fingerprint_of(each): (each, now) for each in certificates}
 
     def saw(self, bundles: Iterable[bytes]) -> None:
         """Take note of the caBundles of all entries as they were read just now; without any, nobody calls."""
         now = self._clock()
-        if now - self._read_at > LEAF_LIFETIME.total_seconds():
+        if self._read_at is None or now - self._read_at > LEAF_LIFETIME.total_seconds():
             # Whatever is missing now may have been so for long: by then, the others no longer wait for this replica.
-            self._known = {}
+            self._carried, self._established, is_first = {}, set(), True
+        else:
+            is_first = False
         self._read_at = now
         found = [_by_fingerprint(bundle) for bundle in bundles]
         first, *others = found or [{}]
         everywhere = {name: each for name, each in first.items() if all(name in other for other in others)}
-        gone = {name: (each, gone_at or now) for name, (each, gone_at) in self._known.items()}
-        self._known = gone | {name: (each, None) for name, each in everywhere.items()}
+        gone = {name: (each, gone_at or now) for name, (each, gone_at) in self._carried.items()}
+        self._carried = gone | {name: (each, None) for name, each in everywhere.items()}
         self._since = {name: self._since.get(name, now) for name in everywhere}
+        self._established |= {name for name in everywhere if is_first or self.is_settled(name)}
+        self.met(each for carried in found for each in carried.values())
         if found:
             self._uncalled_since = None
         elif self._uncalled_since is None:
             self._uncalled_since = now
+
+    def is_carried(self, fingerprint: str) -> bool:
+        """Tell whether each entry carried this CA when they were last read."""
+        return fingerprint in self._since
+
+    def is_established(self, fingerprint: str) -> bool:
+        """Tell whether this CA was in every entry before this replica came, or has settled since."""
+        return fingerprint in self._established or self.is_settled(fingerprint)
 
     def is_settled(self, fingerprint: str) -> bool:
         """Tell whether every API server has had the time to learn of this CA, or that there is nothing to call."""

@@ -5,10 +5,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from cryptography import x509
 
 from certs.authority import AUTHORITY_LIFETIME, create_authority
-from certs.custody import Custody, parse_custody
-from certs.rotation import RENEWAL, begin, is_due, next_step
+from certs.custody import Custody, Phase, parse_custody
+from certs.pair import fingerprint_of
+from certs.rotation import RENEWAL, adopt, begin, is_due, next_step, reinstate
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 NAME = "custom-scheduler"
@@ -204,3 +206,79 @@ def test_a_reader_that_knows_two_keys_signs_and_trusts_right_in_each_phase() -> 
 
         assert read.authority.certificate == each.authority.certificate
         assert read.authority.bundle == each.authority.bundle
+
+
+def test_a_ca_that_is_due_gets_a_successor_also_while_a_lost_replica_holds_the_one_before() -> None:
+    after_switch = switched(stable())
+    before = after_switch.authority.trusted[1]
+    at = NOW + AUTHORITY_LIFETIME - RENEWAL
+    held = replace(after_switch.authority, trusted=(after_switch.authority.certificate, before))
+
+    after = step(replace(after_switch, authority=held), at=at, served=fingerprints(before))
+
+    assert after is not None
+    assert after.phase == "published"
+    assert after.successor is not None
+    assert after.authority.trusted[:2] == (after_switch.authority.certificate, before)
+
+
+def fingerprints(*certificates: x509.Certificate) -> set[str]:
+    return {fingerprint_of(each) for each in certificates}
+
+
+def test_a_ca_that_somebody_put_into_the_secret_becomes_the_successor_of_the_one_that_is_served() -> None:
+    ours, theirs, beside = (create_authority(NAME, NOW) for _ in range(3))
+    found = Custody(
+        authority=replace(theirs, trusted=(theirs.certificate, beside.certificate)), phase="switched"
+    )
+
+    after = reinstate(found, ours, NOW)
+
+    assert after is not None
+    assert (after.phase, after.authority.key, after.successor) == ("published", ours.key, found.authority)
+    assert after.authority.trusted == (ours.certificate, theirs.certificate, beside.certificate)
+    assert parse_custody(after.data, source="the CA's Secret").data == after.data
+
+
+@pytest.mark.parametrize("expired", ["served", "found"])
+def test_of_two_cas_the_one_that_lasts_signs(expired: str) -> None:
+    ends_first, lasts = create_authority(NAME, NOW), create_authority(NAME, NOW + timedelta(days=1))
+    serving, found = (ends_first, lasts) if expired == "served" else (lasts, ends_first)
+
+    assert reinstate(Custody(authority=found), serving, NOW + AUTHORITY_LIFETIME) is None
+
+
+@pytest.mark.parametrize(
+    ("phase", "after"), [("stable", "switched"), ("published", "published"), ("switched", "switched")]
+)
+def test_a_known_ca_that_a_replica_serves_is_trusted_again(phase: Phase, after: Phase) -> None:
+    custody = replace(stable(), phase=phase)
+    stray, unserved = create_authority(NAME, NOW), create_authority(NAME, NOW)
+
+    adopted = adopt(
+        custody,
+        now=NOW,
+        known=[custody.authority.certificate, stray.certificate, unserved.certificate],
+        served=lambda: {stray.fingerprint, custody.authority.fingerprint},
+    )
+
+    assert adopted is not None
+    assert adopted.phase == after
+    assert adopted.authority.trusted == (custody.authority.certificate, stray.certificate)
+
+
+def test_a_known_ca_that_has_expired_is_not_trusted_again() -> None:
+    stray = create_authority(NAME, NOW - AUTHORITY_LIFETIME)
+
+    adopted = adopt(stable(), now=NOW, known=[stray.certificate], served=lambda: {stray.fingerprint})
+
+    assert adopted is None
+
+
+def test_what_is_served_is_not_asked_where_all_known_cas_are_trusted() -> None:
+    custody = begin(stable(), NAME, NOW)
+
+    def ask() -> Collection[str]:
+        raise AssertionError("asked")
+
+    assert adopt(custody, now=NOW, known=custody.authority.trusted, served=ask) is None

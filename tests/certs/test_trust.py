@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from certs.authority import create_authority
+from certs.leaf import LEAF_LIFETIME
 from certs.trust import Trust
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -99,3 +100,68 @@ def test_entries_that_come_back_without_a_ca_begin_anew() -> None:
     seen.saw([b""])
 
     assert not seen.is_settled(A.fingerprint)
+
+
+def test_a_ca_that_is_gone_counts_as_carried_until_each_api_server_knows() -> None:
+    seen, boot = trust()
+    seen.saw([BOTH])
+    boot.seconds = 10
+    seen.saw([A.bundle])
+    at_once = set(seen.carried), seen.is_carried(B.fingerprint)
+    boot.seconds = 69.9
+    seen.saw([A.bundle])
+    late = set(seen.carried)
+    boot.seconds = 70
+
+    assert at_once == ({A.certificate, B.certificate}, False)
+    assert late == {A.certificate, B.certificate}
+    assert seen.carried == (A.certificate,)
+
+
+def test_a_ca_is_known_for_as_long_as_a_leaf_of_it_may_last() -> None:
+    seen, boot = trust()
+    seen.met([A.certificate])
+    seen.saw([B.bundle, b""])
+    boot.seconds = LEAF_LIFETIME.total_seconds() - 1
+    late = set(seen.known)
+    boot.seconds += 1
+
+    assert late == {A.certificate, B.certificate}
+    assert seen.known == ()
+
+
+def test_a_ca_that_was_there_first_is_established_and_one_that_came_later_once_it_has_settled() -> None:
+    seen, boot = trust()
+    seen.saw([A.bundle])
+    boot.seconds = 1
+    seen.saw([BOTH])
+    at_first = seen.is_established(A.fingerprint), seen.is_established(B.fingerprint)
+    boot.seconds = 60.9
+    early = seen.is_established(B.fingerprint)
+    boot.seconds = 61
+
+    assert at_first == (True, False)
+    assert not early
+    assert seen.is_established(B.fingerprint)
+
+
+def test_an_established_ca_stays_so_when_its_bundle_is_wiped() -> None:
+    seen, boot = trust()
+    seen.saw([A.bundle])
+    boot.seconds = 5
+    seen.saw([b""])
+
+    assert seen.is_established(A.fingerprint)
+    assert not seen.is_carried(A.fingerprint)
+
+
+def test_after_longer_than_a_leaf_lasts_everything_is_looked_at_anew() -> None:
+    seen, boot = trust()
+    seen.saw([A.bundle])
+    boot.seconds = LEAF_LIFETIME.total_seconds() + 1
+
+    seen.saw([B.bundle])
+
+    assert seen.carried == (B.certificate,)
+    assert seen.is_established(B.fingerprint)
+    assert not seen.is_established(A.fingerprint)

@@ -13,100 +13,13 @@ from certs.custody import Custody, parse_custody
 from certs.errors import Expired
 from certs.leaf import LEAF_LIFETIME
 from certs.rotation import begin
-from certs.store import SecretStore
 from tests.certs.memory_store import MemoryStore
 from tests.server.cluster import MemoryConfiguration, MemoryLeases
-from webhook.errors import ApiError, ConfigurationError, Unreachable
-from webhook.server.custodian import LOOK_SECONDS, Custodian, obtain_custody
+from webhook.errors import ApiError
+from webhook.server.custodian import LOOK_SECONDS, Custodian
 from webhook.server.registration import Registration
 
 SETTLE = timedelta(seconds=60)
-
-
-# --- the CA before the fork
-
-
-class Patience:
-    """Time that passes only while somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-
-
-def obtain(store: SecretStore, patience: Patience) -> Custody:
-    return obtain_custody(store, monotonic=patience, sleep=patience.sleep)
-
-
-def test_the_authority_is_made_where_there_was_none() -> None:
-    store = MemoryStore()
-
-    custody = obtain(store, Patience())
-
-    assert store.secret is not None
-    assert store.secret.data == custody.data
-
-
-def test_an_api_server_that_comes_up_in_time_is_waited_for() -> None:
-    store, patience = MemoryStore(), Patience()
-    store.refusal = Unreachable("refused")
-
-    class Comes(Patience):
-        def sleep(self, seconds: float) -> None:
-            super().sleep(seconds)
-            if self.now > 20:
-                store.refusal = None
-
-    patience = Comes()
-    obtain(store, patience)
-
-    assert 20 < patience.now < 30
-
-
-def test_an_api_server_that_stays_away_is_given_up_after_half_a_minute() -> None:
-    store, patience = MemoryStore(), Patience()
-    store.refusal = Unreachable("API server 127.0.0.1:6443: connection refused")
-
-    with pytest.raises(ConfigurationError) as error:
-        obtain(store, patience)
-
-    assert str(error.value) == (
-        "no certificate authority after 30 s: API server 127.0.0.1:6443: connection refused; "
-        "to serve without a cluster, give --tls-cert and --tls-key"
-    )
-    assert 30 <= patience.now < 35
-
-
-def test_a_person_who_waits_is_told_why_and_once(caplog: pytest.LogCaptureFixture) -> None:
-    store = MemoryStore()
-    store.refusal = ApiError("forbidden: grant it", status=403)
-
-    with caplog.at_level(logging.WARNING), pytest.raises(ConfigurationError):
-        obtain(store, Patience())
-
-    assert [record.getMessage() for record in caplog.records] == [
-        "waiting for the certificate authority: forbidden: grant it"
-    ]
-
-
-def test_a_ca_that_has_expired_gives_way_to_its_successor_at_once() -> None:
-    now = utc_now()
-    expired = Custody(authority=create_authority("custom-scheduler", now - AUTHORITY_LIFETIME))
-    under_way = begin(expired, "custom-scheduler", now - timedelta(days=1))
-    store = MemoryStore(under_way.data)
-
-    custody = obtain(store, Patience())
-
-    assert under_way.successor is not None
-    assert custody.authority.certificate == under_way.successor.certificate
-
-
-# --- one replica
 
 
 class World:
@@ -446,3 +359,97 @@ def test_a_configuration_that_others_write_meanwhile_is_looked_at_again() -> Non
 
     assert not replica.custodian.publish()
     assert world.configuration.bundles() == [b""]
+
+
+def test_a_ca_that_a_rotation_does_not_know_becomes_the_successor_of_the_one_that_is_called() -> None:
+    world = World()
+    replica = world.replica()
+    for _ in range(2):
+        replica.look()
+        world.pass_(SETTLE)
+    theirs = create_authority("theirs", world.now)
+    world.store.put(Custody(authority=theirs).data)
+
+    replica.look()
+    joined = world.replica("webhook-2")
+    joined.look()
+
+    # What starts now is called by API servers that don't know the other CA yet.
+    assert joined.serving.certificate == replica.serving.certificate == world.custody.authority.certificate
+    assert joined.custodian.faults() == []
+    assert world.secret.phase == "published"
+    assert world.secret.successor is not None
+    assert world.secret.successor.certificate == theirs.certificate
+
+
+def test_a_replica_that_starts_with_a_ca_that_is_new_waits_while_another_is_called() -> None:
+    world = World()
+    running = world.replica()
+    running.look()
+    theirs = create_authority("custom-scheduler", world.now)
+    world.store.put(Custody(authority=theirs).data)
+    joined = world.replica("webhook-2")
+
+    joined.look()
+    joined.look()
+    at_first = joined.custodian.faults()
+    world.pass_(SETTLE - timedelta(seconds=1))
+    early = joined.custodian.faults()
+    world.pass_(timedelta(seconds=1))
+
+    assert at_first == early
+    (fault,) = early
+    assert fault.startswith("the CA is new in caBundle, and replicas of the one before are called: ")
+    assert joined.custodian.faults() == []
+
+
+def test_a_replica_that_starts_alone_with_a_new_ca_waits_for_nobody() -> None:
+    world = World()
+    before = world.replica()
+    before.look()
+    before.custodian.leave()
+    world.store.put(Custody(authority=create_authority("custom-scheduler", world.now)).data)
+    alone = world.replica("webhook-2")
+
+    alone.look()
+
+    assert alone.custodian.faults() == []
+
+
+def test_a_bundle_that_is_wiped_makes_no_running_replica_unready() -> None:
+    world = World()
+    first, second = world.replica("webhook-1"), world.replica("webhook-2")
+    for _ in range(2):
+        first.look()
+        second.look()
+        world.pass_(SETTLE)
+    world.begin()
+    first.look()
+    first.look()
+    world.pass_(SETTLE)
+    first.look()  # serves the new CA, and second the one before
+
+    world.configuration.wipe()
+    first.look()
+
+    assert first.serving.certificate != second.serving.certificate
+    assert first.custodian.faults() == []
+
+
+def test_a_ca_that_a_sleeping_replica_serves_stays_trusted_where_nothing_is_registered() -> None:
+    world = World()
+    running, asleep = world.replica("webhook-1"), world.replica("webhook-2")
+    for _ in range(2):
+        running.look()
+        asleep.look()
+    world.configuration.webhooks = None
+    running.look()
+    world.pass_(SETTLE)
+    other = create_authority("custom-scheduler", world.now)
+    world.store.put(Custody(authority=other).data)
+
+    for _ in range(5):
+        running.look()
+        world.pass_(SETTLE)
+
+    assert set(world.secret.authority.trusted) >= {asleep.serving.certificate, other.certificate}

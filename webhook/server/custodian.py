@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -12,23 +11,19 @@ from typing import Protocol
 from certs.authority import Authority
 from certs.clock import Clock, utc_now
 from certs.custody import Custody
-from certs.errors import CertificateError
 from certs.leaf import LEAF_LIFETIME
-from certs.rotation import adopt, next_step
+from certs.pair import fingerprint_of
+from certs.rotation import adopt, next_step, reinstate
 from certs.store import SecretStore, ensure_custody
 from certs.trust import Trust
-from webhook.errors import ClusterError, ConfigurationError
-from webhook.kube.backoff import Backoff
+from webhook.errors import ClusterError
 from webhook.kube.clock import boot_time
 from webhook.kube.replicas import ReplicaLease
 from webhook.server.registration import Registration
 
-__all__ = ["LOOK_SECONDS", "PRODUCT", "Custodian", "Leases", "obtain_custody"]
+__all__ = ["LOOK_SECONDS", "PRODUCT", "Custodian", "Leases"]
 
 PRODUCT = "custom-scheduler"
-
-OBTAIN_SECONDS = 30.0
-"""How long a start waits for the CA's Secret."""
 
 LOOK_SECONDS = 60.0
 """How often the Secret and the clock are looked at when nothing has told of a change."""
@@ -53,37 +48,6 @@ class Leases(Protocol):
 
     def release(self, replica: str) -> None:
         """Take back what `replica` told."""
-
-
-def obtain_custody(
-    store: SecretStore,
-    *,
-    clock: Clock = utc_now,
-    monotonic: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], object] = time.sleep,
-) -> Custody:
-    """Return what the Secret holds, after making a CA where there was none; for a start, before any fork.
-
-    Tries again for 30 s while the API server can't be reached or refuses, then raises ConfigurationError.
-    """
-    deadline = monotonic() + OBTAIN_SECONDS
-    backoff = Backoff(first=0.25, longest=2.0)
-    told = ""
-    while True:
-        # A CA whose time is over gives way to its successor, if it has one; the rest is for those who know more.
-        step = partial(next_step, name=PRODUCT, now=clock(), is_settled=lambda _: False, served=None)
-        try:
-            return ensure_custody(store, PRODUCT, clock=clock, step=step)
-        except (ClusterError, CertificateError) as error:
-            if monotonic() >= deadline:
-                raise ConfigurationError(
-                    f"no certificate authority after {OBTAIN_SECONDS:g} s: {error}; "
-                    "to serve without a cluster, give --tls-cert and --tls-key"
-                ) from error
-            if str(error) != told:
-                told = str(error)
-                log.warning("waiting for the certificate authority: %s", told)
-            sleep(backoff.after(error))
 
 
 class Custodian:
@@ -121,6 +85,8 @@ class Custodian:
         self._machine_clock = machine_clock
         self._boot_clock = boot_clock
         self._trust = Trust(settle_seconds=settle_seconds, clock=boot_clock)
+        self._is_called = False
+        self._others_are_called = False
         self._told = ""
         self._told_at = 0.0
         self._is_clock_sure = True
@@ -144,7 +110,13 @@ class Custodian:
 
     def faults(self) -> list[str]:
         """Return why calls through our configurations would fail."""
-        return [each.fault for each in self._registrations if each.fault]
+        faults = [each.fault for each in self._registrations if each.fault]
+        if self._others_are_called and not self._trust.is_established(self.authority.fingerprint):
+            faults.append(
+                "the CA is new in caBundle, and replicas of the one before are called: "
+                f"API servers have {self._settle_seconds:g} s to learn of it"
+            )
+        return faults
 
     def follow(self, serving: Authority) -> None:
         """Bring this replica's knowledge in line with the cluster; raises ClusterError and CertificateError.
@@ -162,10 +134,11 @@ class Custodian:
             PRODUCT,
             clock=self._clock,
             held=self._custody,
-            step=self._step,
+            step=partial(self._step, serving),
             is_clock_sure=self._is_clock_sure,
         )
         self.authority = self._choice(serving)
+        self._others_are_called = self._are_others_called()
 
     def hold(self, serving: Authority) -> None:
         """Tell the others what is served, where that is news or was told long ago; raises ClusterError."""
@@ -190,6 +163,7 @@ class Custodian:
                 failure = failure or error
         if failure is not None:
             raise failure
+        self._is_called = self._is_called or not self.faults()
         return done
 
     def leave(self) -> None:
@@ -201,7 +175,8 @@ class Custodian:
         """Return the CA of the Secret, once the API servers have had time to learn of it, and else `serving`."""
         signer = self._custody.authority
         if (
-            serving.certificate in signer.trusted
+            self._is_called
+            and serving.certificate in signer.trusted
             and serving.certificate in self._trust.carried
             and not self._trust.is_settled(signer.fingerprint)
             and serving.certificate.not_valid_after_utc > self._clock()
@@ -209,20 +184,39 @@ class Custodian:
             return serving
         return signer
 
-    def _step(self, custody: Custody) -> Custody | None:
-        adopted = adopt(custody, now=self._clock(), carried=self._trust.carried, served=self._served)
-        if adopted is not None or not self._is_clock_sure:
-            return adopted
+    def _are_others_called(self) -> bool:
+        """Tell whether API servers may go by the CA of another replica, where they may not know of ours yet."""
+        ours = self.authority.fingerprint
+        if self._trust.is_established(ours):
+            return False
+        carried = {fingerprint_of(each) for each in self._trust.carried} - {ours}
+        return bool(carried) and not carried.isdisjoint(self._served(but=self._replica))
+
+    def _step(self, serving: Authority, custody: Custody) -> Custody | None:
+        now = self._clock()
+        self._trust.met(custody.authority.trusted)
+        mended = custody
+        if (
+            not self._trust.is_carried(custody.authority.fingerprint)
+            and serving.certificate in self._trust.carried
+            and self._trust.is_established(serving.fingerprint)
+        ):
+            mended = reinstate(custody, serving, now) or custody
+        mended = adopt(mended, now=now, known=self._trust.known, served=self._served) or mended
+        if mended is not custody:
+            return mended
+        if not self._is_clock_sure:
+            return None
         return next_step(
             custody,
             name=PRODUCT,
-            now=self._clock(),
+            now=now,
             is_settled=self._trust.is_settled,
             served=self._served,
         )
 
-    def _served(self) -> set[str]:
-        return {lease.fingerprint for lease in self._leases.live(self._clock())}
+    def _served(self, *, but: str = "") -> set[str]:
+        return {lease.fingerprint for lease in self._leases.live(self._clock()) if lease.replica != but}
 
     def _check_clock(self) -> None:
         skew = abs(self._clock() - self._machine_clock())

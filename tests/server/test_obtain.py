@@ -1,0 +1,140 @@
+"""The CA at a start: found, waited for or made."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+import pytest
+
+from certs.authority import AUTHORITY_LIFETIME, create_authority
+from certs.clock import utc_now
+from certs.custody import Custody
+from certs.rotation import begin
+from certs.store import SecretStore
+from tests.certs.memory_store import MemoryStore
+from tests.server.cluster import MemoryLeases
+from webhook.errors import ApiError, ConfigurationError, Unreachable
+from webhook.server.obtain import obtain_custody
+
+
+class Patience:
+    """Time that passes only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def obtain(store: SecretStore, patience: Patience, leases: MemoryLeases | None = None) -> Custody:
+    return obtain_custody(store, leases or MemoryLeases(), monotonic=patience, sleep=patience.sleep)
+
+
+def leases_of_a_replica() -> MemoryLeases:
+    leases = MemoryLeases()
+    leases.hold("webhook-1", "abc", now=utc_now(), ends_at=utc_now() + timedelta(days=7))
+    return leases
+
+
+def test_the_authority_is_made_where_there_was_none() -> None:
+    store = MemoryStore()
+
+    custody = obtain(store, Patience())
+
+    assert store.secret is not None
+    assert store.secret.data == custody.data
+
+
+def test_an_api_server_that_comes_up_in_time_is_waited_for() -> None:
+    store, patience = MemoryStore(), Patience()
+    store.refusal = Unreachable("refused")
+
+    class Comes(Patience):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            if self.now > 20:
+                store.refusal = None
+
+    patience = Comes()
+    obtain(store, patience)
+
+    assert 20 < patience.now < 30
+
+
+def test_an_api_server_that_stays_away_is_given_up_after_half_a_minute() -> None:
+    store, patience = MemoryStore(), Patience()
+    store.refusal = Unreachable("API server 127.0.0.1:6443: connection refused")
+
+    with pytest.raises(ConfigurationError) as error:
+        obtain(store, patience)
+
+    assert str(error.value) == (
+        "no certificate authority after 30 s: API server 127.0.0.1:6443: connection refused; "
+        "to serve without a cluster, give --tls-cert and --tls-key"
+    )
+    assert 30 <= patience.now < 35
+
+
+def test_a_person_who_waits_is_told_why_and_once(caplog: pytest.LogCaptureFixture) -> None:
+    store = MemoryStore()
+    store.refusal = ApiError("forbidden: grant it", status=403)
+
+    with caplog.at_level(logging.WARNING), pytest.raises(ConfigurationError):
+        obtain(store, Patience())
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "waiting for the certificate authority: forbidden: grant it"
+    ]
+
+
+def test_a_ca_that_has_expired_gives_way_to_its_successor_at_once() -> None:
+    now = utc_now()
+    expired = Custody(authority=create_authority("custom-scheduler", now - AUTHORITY_LIFETIME))
+    under_way = begin(expired, "custom-scheduler", now - timedelta(days=1))
+    store = MemoryStore(under_way.data)
+
+    custody = obtain(store, Patience())
+
+    assert under_way.successor is not None
+    assert custody.authority.certificate == under_way.successor.certificate
+
+
+@pytest.mark.parametrize("data", [None, {}, {"ca.crt": b"garbage"}], ids=["deleted", "emptied", "garbage"])
+def test_a_ca_that_was_lost_is_left_to_a_running_replica_to_put_back(data: dict[str, bytes] | None) -> None:
+    held = Custody(authority=create_authority("custom-scheduler", utc_now()))
+    store = MemoryStore(data)
+
+    class PutBack(Patience):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            if self.now > 2:
+                store.put(held.data)
+
+    patience = PutBack()
+    custody = obtain(store, patience, leases_of_a_replica())
+
+    assert custody.authority.certificate == held.authority.certificate
+    assert 2 < patience.now < 3
+
+
+def test_a_ca_that_nobody_puts_back_is_made_anew_after_five_seconds() -> None:
+    store, patience = MemoryStore(), Patience()
+
+    custody = obtain(store, patience, leases_of_a_replica())
+
+    assert store.secret is not None
+    assert store.secret.data == custody.data
+    assert 5 <= patience.now < 6
+
+
+def test_where_no_replica_runs_nothing_is_waited_for() -> None:
+    patience = Patience()
+
+    obtain(MemoryStore(), patience)
+
+    assert patience.now == 0
