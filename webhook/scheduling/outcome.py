@@ -43,19 +43,43 @@ class Placement:
     feasible_nodes: int
 
 
-@dataclass(frozen=True, slots=True)
 class Rejection:
-    """The nodes that one filter rejected: their rows, and for each the bits of `reasons` that apply."""
+    """The nodes that one filter rejected, worked out when somebody asks: for most pods there are others.
 
-    plugin: str
-    rows: npt.NDArray[np.intp]
-    bits: npt.NDArray[np.uint64]
-    reasons: tuple[Reason, ...]
+    `asked` are the rows that it was asked about, `answers` its bits for each of them, 0 where the node is feasible.
+    """
+
+    __slots__ = ("_answers", "_asked", "plugin", "reasons")
+
+    def __init__(
+        self,
+        plugin: str,
+        asked: npt.NDArray[np.intp],
+        answers: npt.NDArray[np.uint64],
+        reasons: tuple[Reason, ...],
+    ) -> None:
+        self.plugin = plugin
+        self.reasons = reasons
+        self._asked = asked
+        self._answers = answers
+
+    @property
+    def rows(self) -> npt.NDArray[np.intp]:
+        """The rows of the rejected nodes, ascending."""
+        return self._asked[self._rejected()]
+
+    @property
+    def bits(self) -> npt.NDArray[np.uint64]:
+        """For each of them the bits of `reasons` that apply."""
+        return self._answers[self._rejected()]
 
     def with_reason(self, index: int) -> npt.NDArray[np.intp]:
         """Return the rows for which `reasons[index]` applies."""
-        applies: BoolArray = np.not_equal(self.bits & np.uint64(1 << index), 0)
-        return self.rows[applies]
+        applies: BoolArray = np.not_equal(self._answers & np.uint64(1 << index), 0)
+        return self._asked[applies]
+
+    def _rejected(self) -> BoolArray:
+        return np.not_equal(self._answers, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,7 +160,7 @@ class SchedulingCycle:
                 bits, reasons = found
                 rejected = bits != 0
                 if np.count_nonzero(rejected):
-                    rejections.append(Rejection(each.name, nodes.rows[rejected], bits[rejected], reasons))
+                    rejections.append(Rejection(each.name, nodes.rows, bits, reasons))
                     nodes = nodes.narrow(~rejected)
         return nodes, tuple(rejections)
 

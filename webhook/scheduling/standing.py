@@ -94,7 +94,10 @@ class Standing:
     def rejections(self, name: str, nodes: Nodes) -> tuple[Bits, tuple[Reason, ...]] | None:
         """Return a filter's bits for these nodes and what they stand for, or None if it rejects no node at all."""
         bits = self._bits[name]
-        return None if bits is None else (nodes.pick(bits), self._reasons[name])
+        if bits is None:
+            return None
+        # A copy, as the answer outlives this decision.
+        return bits[nodes.rows], self._reasons[name]
 
     def score(self, plugins: PluginSet, skip: Set[str]) -> None:
         """Take in how the nodes have changed for the local scores but those to skip; raises PluginError."""
