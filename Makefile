@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit conformance check format cluster bench-admission bench-decisions bench-memory-usage bench-extender clean
+.PHONY: help demo test test-unit test-cert-manager conformance check format cluster bench-admission bench-decisions bench-memory-usage bench-extender clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -26,6 +26,10 @@ test: $(READY) ## run all tests, the end-to-end ones on a real control plane too
 
 test-unit: $(READY) ## run the tests that need no control plane
 	@$(BIN)/python -m pytest -m 'not e2e' $(PYTEST_ARGS)
+
+test-cert-manager: $(READY) ## run the tests with the real cert-manager, which is built first: a minute or two, once
+	@$(BIN)/python -m devcluster build
+	@$(BIN)/python -m pytest -m cert_manager tests/e2e $(PYTEST_ARGS)
 
 conformance: $(READY) ## compare decisions with kube-scheduler's; SEEDS=2000 START=0 say which
 	@$(BIN)/python -m devcluster build

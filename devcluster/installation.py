@@ -27,13 +27,15 @@ _OVERLAY_ADDRESS = "localhost:8443"
 class Installation:
     """The product in a devcluster: manifests applied, `serve` up with the rights of its own ServiceAccount.
 
-    A context manager; `serve` dies with this process, whatever way that ends.
+    A context manager; `serve` dies with this process, whatever way that ends. `overlay` is the folder of a
+    kustomization that is the devcluster's overlay, or on top of it.
     """
 
     def __init__(
         self,
         cluster: DevCluster,
         *,
+        overlay: Path = MANIFESTS / "overlays/devcluster",
         policy: Path = MANIFESTS / "base/policy.yaml",
         options: Sequence[str] = (),
         ready_seconds: float = 30,
@@ -42,6 +44,7 @@ class Installation:
         self.port = free_port()
         self.ops_port = free_port()
         self.log_file = cluster.logs / f"serve-{self.port}.log"
+        self._overlay = overlay
         self._policy = policy
         self._options = options
         self._ready_seconds = ready_seconds
@@ -66,8 +69,8 @@ class Installation:
         return self._process
 
     def apply_manifests(self) -> None:
-        """Apply the devcluster overlay, with this installation's port in its URLs."""
-        overlay = self.cluster.kubectl("kustomize", str(MANIFESTS / "overlays/devcluster")).stdout
+        """Apply the overlay, with this installation's port in its URLs."""
+        overlay = self.cluster.kubectl("kustomize", str(self._overlay)).stdout
         manifests = overlay.replace(_OVERLAY_ADDRESS, f"localhost:{self.port}")
         self.cluster.kubectl("apply", "-f", "-", input=manifests)
 
