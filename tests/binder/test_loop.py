@@ -403,7 +403,23 @@ class Choosy:
         return SUCCESS
 
 
-@pytest.mark.parametrize("point", ["reserve", "permit", "pre_bind"])
+def test_a_pod_that_a_plugin_refuses_while_it_is_bound_is_tried_again_without_any_event() -> None:
+    choosy = Choosy("pre_bind")
+
+    with scheduling(Choosy=choosy) as scheduler:
+        scheduler.add(make_node("node-1", cpu="1"), pod("a", cpu="1"))
+        condition = scheduler.expect_condition("a")
+        choosy.refuses = False
+        scheduler.pass_time(0.9)
+        assert scheduler.bindings_sent() == []
+        scheduler.pass_time(0.2)
+        scheduler.expect_bindings("a on node-1")
+
+    assert (condition["reason"], condition["message"]) == ("Unschedulable", "not this one")
+    assert choosy.reserved == ["node-1"]
+
+
+@pytest.mark.parametrize("point", ["reserve", "permit"])
 def test_a_plugin_can_refuse_the_chosen_node_and_keeps_no_account_of_it(point: str) -> None:
     choosy = Choosy(point)
 

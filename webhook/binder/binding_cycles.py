@@ -97,7 +97,7 @@ class BindingCycles:
             self._reporter.lost(binding, result.status.message)
             self._queue.remove(binding.pod.metadata.uid)
         elif result.outcome is Outcome.REFUSED and self._queue.holds(queued):
-            self._failures.refused(queued, result.status, binding.started_at)
+            self._failures.refused_late(queued, result.status, binding.started_at)
         elif self._queue.holds(queued):
             self._queue.put_back(queued)
         if freed:

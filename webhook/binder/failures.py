@@ -42,6 +42,19 @@ class FailureHandler:
             queued, NotScheduled(reason="Unschedulable", message=message), started_at
         )
 
+    def refused_late(self, queued: QueuedPod, status: Status, started_at: float) -> None:
+        """Put back a pod that a plugin or the API server refused while it was being bound.
+
+        It waits for no event: only what comes up to Permit decides whether a pod is unschedulable.
+        """
+        if not status.code.is_rejection:
+            self.broken(queued, status.message, started_at)
+            return
+        self._queue.retry_later(queued)
+        self._reporter.unschedulable(
+            queued, NotScheduled(reason="Unschedulable", message=status.message), started_at
+        )
+
     def broken(self, queued: QueuedPod, message: str, started_at: float) -> None:
         """Put back a pod whose attempt broke, which is not the pod's fault."""
         self._queue.retry_later(queued)
