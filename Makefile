@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit test-cert-manager conformance check format cluster bench-admission bench-decisions bench-memory-usage bench-extender clean
+.PHONY: help demo test test-unit test-cert-manager conformance chaos check format cluster bench-admission bench-decisions bench-memory-usage bench-extender clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -34,6 +34,10 @@ test-cert-manager: $(READY) ## run the tests with the real cert-manager, which i
 conformance: $(READY) ## compare decisions with kube-scheduler's; SEEDS=2000 START=0 say which
 	@$(BIN)/python -m devcluster build
 	@CONFORMANCE_SEEDS=$(or $(SEEDS),2000) CONFORMANCE_START=$(or $(START),0) $(BIN)/python -m pytest -q -m '' tests/conformance $(PYTEST_ARGS)
+
+chaos: $(READY) ## change all that can change under calls, and count those that fail; CALLS=6000 a scenario
+	@$(BIN)/python -m devcluster build
+	@CHAOS_CALLS=$(or $(CALLS),6000) $(BIN)/python -m pytest -q -p no:randomly tests/chaos $(PYTEST_ARGS)
 
 check: $(READY) ## check format, lint, types and layers
 	@$(BIN)/ruff format --check .
