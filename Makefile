@@ -43,6 +43,7 @@ check: $(READY) ## check format, lint, types and layers
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+	@$(BIN)/mypy docs/template/my_plugin.py
 	@$(BIN)/lint-imports
 
 format: $(READY) ## format the code and mend what the linter can
