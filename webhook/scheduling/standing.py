@@ -56,9 +56,9 @@ class Standing:
         self._alike: dict[str, bool] = {}
         # The weighted sum of the scores that are not normalized.
         self._total: Scores = np.zeros(0, dtype=np.int64)
-        # How far the changes of the table are in.
-        self._filtered = dict.fromkeys(Local, -1)
-        self._scored = dict.fromkeys(Local, -1)
+        # How far the changes of the table are in, those of each kind.
+        self._filtered = [-1, -1]
+        self._scored = [-1, -1]
 
     def pre_filter(self, each: Enabled[PreFilterPlugin], nodes: Nodes) -> Status | frozenset[str]:
         """Return what the plugin says of these pods; raises PluginError."""
@@ -149,21 +149,21 @@ class Standing:
             total = total + (scores if each.weight == 1 else each.weight * scores)
         self._total = _put(self._total, rows, total)
 
-    def _changed_since(self, up_to: dict[Local, int]) -> Iterator[tuple[Local, Rows | None]]:
+    def _changed_since(self, up_to: list[int]) -> Iterator[tuple[Local, Rows | None]]:
         """Yield for each kind of change the rows that have seen it, None for all; once dealt with, they are up to date.
 
         The second kind includes the first.
         """
-        for local, changes in (
-            (Local.NODE, self._table.node_changes),
-            (Local.NODE_AND_PODS, self._table.changes),
-        ):
-            if up_to[local] != changes.now:
-                rows = changes.since(up_to[local])
-                if rows is not None and len(rows) > _MOST_CHANGED * len(self._table):
+        table = self._table
+        kinds = ((Local.NODE, table.node_changes), (Local.NODE_AND_PODS, table.changes))
+        for index, (local, changes) in enumerate(kinds):
+            now = changes.now
+            if up_to[index] != now:
+                rows = changes.since(up_to[index])
+                if rows is not None and len(rows) > _MOST_CHANGED * len(table):
                     rows = None
                 yield local, rows
-                up_to[local] = changes.now
+                up_to[index] = now
 
 
 class Standings:
