@@ -107,6 +107,7 @@ class ServeSettings(ServerSettings, frozen=True, kw_only=True):
     ca_settle_seconds: float = 60.0
     leaf_hours: float = 168.0
     replica: str | None = None
+    pod_uid: str | None = None
     kubeconfig: Path | None = None
     offline: bool = False
     binder: bool = True

@@ -7,7 +7,7 @@ import pytest
 
 from tests.kube.fakeapi import Exchange, FakeApi
 from webhook.errors import ApiError
-from webhook.kube.replicas import ReplicaLease, ReplicaLeases, replica_name
+from webhook.kube.replicas import Pod, ReplicaLease, ReplicaLeases, replica_name
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 ENDS_AT = NOON + timedelta(days=7)
@@ -49,6 +49,27 @@ def test_a_lease_that_is_not_there_is_made() -> None:
     patch, post = api.exchanges
     assert (post.method, post.path) == ("POST", LEASES)
     assert post.json == patch.json
+
+
+def test_a_lease_belongs_to_the_pod_of_its_replica_and_goes_with_it() -> None:
+    pod = Pod(name="webhook-1", uid="0b1c")
+    with FakeApi(lambda exchange: exchange.reply(200, {})) as api:
+        leases = ReplicaLeases(api.client(), namespace="ours", pod=pod)
+        leases.hold("webhook-1", "abc", now=NOON, ends_at=ENDS_AT)
+
+    (seen,) = api.exchanges
+    # As k8s.io/apimachinery pkg/apis/meta/v1 OwnerReference; without blockOwnerDeletion, which needs a right of its own.
+    assert seen.json["metadata"]["ownerReferences"] == [
+        {"apiVersion": "v1", "kind": "Pod", "name": "webhook-1", "uid": "0b1c"}
+    ]
+
+
+def test_a_lease_belongs_to_nothing_where_no_pod_is_known() -> None:
+    with FakeApi(lambda exchange: exchange.reply(200, {})) as api:
+        ReplicaLeases(api.client(), namespace="ours").hold("webhook-1", "abc", now=NOON, ends_at=ENDS_AT)
+
+    (seen,) = api.exchanges
+    assert seen.json["metadata"]["ownerReferences"] == []
 
 
 def test_a_refusal_is_told() -> None:

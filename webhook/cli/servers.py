@@ -67,6 +67,9 @@ __all__ = ["binder", "extender", "serve"]
     "--replica",
     help="Names this replica's Lease, unlike any other's. Default: the host's name, as pods have it.",
 )
+@click.option(
+    "--pod-uid", help="Uid of the pod that this is, and --replica its name: with the pod, its Lease goes."
+)
 @cluster_options
 @click.option(
     "--offline", is_flag=True, help="Answer from the policy and the given certificate; no cluster needed."

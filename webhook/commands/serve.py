@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import socket
 from collections.abc import Callable
 from contextlib import closing
@@ -16,7 +15,7 @@ from certs.leaf import service_hosts
 from webhook.binder.service import BinderService
 from webhook.commands.scheduler import Scheduler
 from webhook.kube.config import connect
-from webhook.kube.replicas import ReplicaLeases, replica_name
+from webhook.kube.replicas import Pod, ReplicaLeases, replica_name
 from webhook.kube.secrets import KubeSecretStore
 from webhook.kube.watching import watching
 from webhook.kube.webhookconfig import WebhookConfigurations
@@ -24,12 +23,14 @@ from webhook.observe.exposition import forget_worker
 from webhook.policy.names import CA_SECRET, CONFIGURATIONS, SERVICE
 from webhook.policy.reload import PolicySource
 from webhook.server.certificates import FileCertificates, SelfSignedCertificates
-from webhook.server.custodian import Custodian, obtain_custody
+from webhook.server.custodian import Custodian
+from webhook.server.obtain import obtain_custody
 from webhook.server.registration import Registration
 from webhook.server.service import AdmissionService, Certificates
 from webhook.serving.application import serve
 from webhook.serving.options import ServingOptions
-from webhook.settings import ServeSettings
+from webhook.serving.slots import WorkerSlots
+from webhook.settings import ServeSettings, own_namespace
 
 __all__ = ["run"]
 
@@ -40,12 +41,13 @@ def run(settings: ServeSettings) -> int:
     """Serve until SIGTERM and return the exit code; raises CustomSchedulerError for what can't be started."""
     policy = PolicySource(settings.policy, own_namespace=settings.namespace)
     binder = _binder(settings)
-    certificates = _certificates(settings)
+    with closing(WorkerSlots()) as slots:
+        certificates = _certificates(settings, slots)
 
-    def make_service() -> AdmissionService:
-        return AdmissionService(policy=policy, certificates=certificates(), companion=binder)
+        def make_service() -> AdmissionService:
+            return AdmissionService(policy=policy, certificates=certificates(), companion=binder)
 
-    return serve(ServingOptions.of(settings), make_service, on_worker_exit=forget_worker)
+        return serve(ServingOptions.of(settings), make_service, on_worker_exit=forget_worker)
 
 
 def _binder(settings: ServeSettings) -> Callable[[], BinderService] | None:
@@ -64,7 +66,7 @@ def _binder(settings: ServeSettings) -> Callable[[], BinderService] | None:
     return scheduler.build
 
 
-def _certificates(settings: ServeSettings) -> Callable[[], Certificates]:
+def _certificates(settings: ServeSettings, slots: WorkerSlots) -> Callable[[], Certificates]:
     """Return what makes a worker's certificates, after finding here, before any fork, whether it can."""
     if settings.tls_cert is not None and settings.tls_key is not None:
         in_files = FileCertificates(
@@ -77,11 +79,14 @@ def _certificates(settings: ServeSettings) -> Callable[[], Certificates]:
         return lambda: in_files
     # A worker gets the CA through the fork, and connections of its own: sockets don't survive being shared.
     with closing(connect(settings.kubeconfig)) as client:
-        custody = obtain_custody(KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET))
-    return lambda: _self_signed(settings, custody)
+        custody = obtain_custody(
+            KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET),
+            ReplicaLeases(client, namespace=settings.namespace),
+        )
+    return lambda: _self_signed(settings, custody, slots)
 
 
-def _self_signed(settings: ServeSettings, custody: Custody) -> SelfSignedCertificates:
+def _self_signed(settings: ServeSettings, custody: Custody, slots: WorkerSlots) -> SelfSignedCertificates:
     client = connect(settings.kubeconfig)
     configurations = WebhookConfigurations(client, CONFIGURATIONS)
 
@@ -91,13 +96,13 @@ def _self_signed(settings: ServeSettings, custody: Custody) -> SelfSignedCertifi
     store = KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET)
     custodian = Custodian(
         custody,
-        replica=_replica(settings),
+        replica=_replica(settings, slots),
         store=store,
         registrations=[
             Registration(configuration, settle_seconds=settings.ca_settle_seconds, clock=clock)
             for configuration in configurations
         ],
-        leases=ReplicaLeases(client, namespace=settings.namespace),
+        leases=ReplicaLeases(client, namespace=settings.namespace, pod=_pod(settings)),
         settle_seconds=settings.ca_settle_seconds,
         clock=clock,
     )
@@ -113,7 +118,14 @@ def _self_signed(settings: ServeSettings, custody: Custody) -> SelfSignedCertifi
     )
 
 
-def _replica(settings: ServeSettings) -> str:
+def _replica(settings: ServeSettings, slots: WorkerSlots) -> str:
     name = replica_name(settings.replica or socket.gethostname())
-    # Each worker signs a leaf of its own.
-    return name if settings.workers == 1 else f"{name}-{os.getpid()}"
+    # Each worker signs a leaf of its own. One that replaces another takes over its Lease.
+    return name if settings.workers == 1 else f"{name}-{slots.take()}"
+
+
+def _pod(settings: ServeSettings) -> Pod | None:
+    # An object is owned only within its namespace: for others, the garbage collector finds no owner and deletes it.
+    if settings.pod_uid is None or settings.namespace != own_namespace(None):
+        return None
+    return Pod(name=settings.replica or socket.gethostname(), uid=settings.pod_uid)

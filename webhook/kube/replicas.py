@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -13,7 +14,7 @@ from webhook.errors import ApiError, ClusterError
 from webhook.kube.meta import ObjectMeta, micro_time
 from webhook.kube.transport import KubeClient
 
-__all__ = ["CA_ANNOTATION", "LEASE_PREFIX", "ReplicaLease", "ReplicaLeases", "replica_name"]
+__all__ = ["CA_ANNOTATION", "LEASE_PREFIX", "Pod", "ReplicaLease", "ReplicaLeases", "replica_name"]
 
 LEASE_PREFIX = "custom-scheduler-replica-"
 CA_ANNOTATION = "custom-scheduler.io/ca"
@@ -34,6 +35,14 @@ def replica_name(host: str) -> str:
     return ".".join(part.strip("-") for part in fit.split(".") if part.strip("-"))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Pod:
+    """The pod that a replica runs in."""
+
+    name: str
+    uid: str
+
+
 class ReplicaLease(msgspec.Struct, frozen=True, kw_only=True):
     """What one replica told: the CA whose certificate it serves, and when the last that it told of has ended."""
 
@@ -48,13 +57,18 @@ class ReplicaLease(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReplicaLeases:
-    """The Leases of all replicas in a namespace. All methods raise ClusterError but `release`."""
+    """The Leases of all replicas in a namespace. All methods raise ClusterError but `release`.
 
-    def __init__(self, client: KubeClient, *, namespace: str) -> None:
+    `pod` is where this replica runs, if that is in the same namespace: the cluster's garbage collector then deletes
+    the Lease once the pod is gone.
+    """
+
+    def __init__(self, client: KubeClient, *, namespace: str, pod: Pod | None = None) -> None:
         self._client = client
         # What ends the waits of the others must not keep a Lease from being released.
         self._releasing_client = client.apart()
         self._namespace = namespace
+        self._pod = pod
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
 
     def hold(self, replica: str, fingerprint: str, *, now: datetime, ends_at: datetime) -> None:
@@ -66,6 +80,7 @@ class ReplicaLeases:
                 "name": LEASE_PREFIX + replica,
                 "namespace": self._namespace,
                 "annotations": {CA_ANNOTATION: fingerprint},
+                "ownerReferences": self._owners(),
             },
             "spec": {
                 "holderIdentity": replica,
@@ -85,6 +100,11 @@ class ReplicaLeases:
             if error.status != _NOT_FOUND:
                 raise
             self._client.request("POST", self._path, body=body)
+
+    def _owners(self) -> list[dict[str, str]]:
+        if self._pod is None:
+            return []
+        return [{"apiVersion": "v1", "kind": "Pod", "name": self._pod.name, "uid": self._pod.uid}]
 
     def told(self) -> list[ReplicaLease]:
         """Return what the replicas have told, ended or not."""
