@@ -29,7 +29,7 @@ test-unit: $(READY) ## run the tests that need no control plane
 
 test-cert-manager: $(READY) ## run the tests with the real cert-manager, which is built first: a minute or two, once
 	@$(BIN)/python -m devcluster build
-	@$(BIN)/python -m pytest -m cert_manager tests/e2e $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -m cert_manager tests/e2e tests/chaos $(PYTEST_ARGS)
 
 conformance: $(READY) ## compare decisions with kube-scheduler's; SEEDS=2000 START=0 say which
 	@$(BIN)/python -m devcluster build

@@ -32,13 +32,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def gate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gate]:
-    options = Options(
+    with Gate(options(tmp_path_factory)) as gate:
+        yield gate
+
+
+def options(tmp_path_factory: pytest.TempPathFactory, *, cert_manager: bool = False) -> Options:
+    return Options(
         logs=str(tmp_path_factory.mktemp("chaos")),
         variables=_VARIABLES,
         endpoints_delay_seconds=_ENDPOINTS_DELAY_SECONDS,
+        cert_manager=cert_manager,
     )
-    with Gate(options) as gate:
-        yield gate
 
 
 @pytest.fixture

@@ -33,15 +33,19 @@ Object = dict[str, Any]
 
 
 class Installed:
-    """What is applied is always overlay `fail`, with nothing changed, and the components that are asked for."""
+    """What is applied is always overlay `fail`, with nothing changed, and the components that are asked for.
 
-    def __init__(self, cluster: DevCluster) -> None:
+    Without cert-manager in the cluster, the objects that only cert-manager knows are left out.
+    """
+
+    def __init__(self, cluster: DevCluster, *, cert_manager: bool) -> None:
         self.cluster = cluster
+        self._cert_manager = cert_manager
 
     # --- what an admin does
 
     def manifests(self, *components: str) -> str:
-        """Return overlay `fail` with `components` on top, without the objects that only cert-manager knows."""
+        """Return overlay `fail` with `components` on top."""
         with tempfile.TemporaryDirectory() as folder:
             # kustomize takes no absolute paths.
             up = "../" * (len(Path(folder).resolve().parts) - 1) + str(MANIFESTS).lstrip("/")
@@ -55,7 +59,9 @@ class Installed:
             built = self.cluster.kubectl("kustomize", folder).stdout
         objects = yaml.safe_load_all(built)
         return yaml.safe_dump_all(
-            each for each in objects if not each["apiVersion"].startswith("cert-manager.io/")
+            each
+            for each in objects
+            if self._cert_manager or not each["apiVersion"].startswith("cert-manager.io/")
         )
 
     def apply(self, *components: str) -> None:

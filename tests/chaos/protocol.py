@@ -17,6 +17,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     variables: dict[str, str]
     """Environment variables of the image, beside those of the Dockerfile."""
     endpoints_delay_seconds: float
+    cert_manager: bool = False
+    """Whether the real cert-manager runs beside the installation."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,11 +12,13 @@ import sys
 import tempfile
 import time
 import traceback
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
 import msgspec
 
+from devcluster.certmanager.running import CertManager
 from devcluster.cluster import DevCluster
 from devcluster.kubelet.image import checkout_image
 from devcluster.kubelet.kubelet import Kubelet
@@ -55,11 +57,16 @@ def main() -> None:
     logging.basicConfig(filename=logs / "kubelet.log", level=logging.INFO, format="%(asctime)s %(message)s")
     # Endpoints change within milliseconds here, and within seconds elsewhere.
     delay = f"--endpointslice-updates-batch-period={options.endpoints_delay_seconds:g}s"
-    with DevCluster(apiserver_flags=_API_SERVER_FLAGS, controller_manager_flags=[delay]) as cluster:
+    with ExitStack() as running:
+        cluster = running.enter_context(
+            DevCluster(apiserver_flags=_API_SERVER_FLAGS, controller_manager_flags=[delay])
+        )
+        if options.cert_manager:
+            running.enter_context(CertManager(cluster))
         cluster.add_nodes(["node-1", "node-2"])
         kubelet = Kubelet(cluster, checkout_image(options.variables), folder=folder / "pods", logs=logs)
         kubelet.start()
-        stage = Stage(cluster, kubelet)
+        stage = Stage(Installed(cluster, cert_manager=options.cert_manager), kubelet)
         stage.set()
         _answer(answers, Ready())
         for line in sys.stdin.buffer:
@@ -73,11 +80,11 @@ def _answer(answers: IO[bytes], answer: Ready | Result) -> None:
 class Stage:
     """The installation, with a namespace to call for, and the play of one scenario after another."""
 
-    def __init__(self, cluster: DevCluster, kubelet: Kubelet) -> None:
-        self._cluster = cluster
+    def __init__(self, installed: Installed, kubelet: Kubelet) -> None:
+        self._cluster = installed.cluster
         self._kubelet = kubelet
-        self._installed = Installed(cluster)
-        self._questions = Questions(cluster.client(connections=_CONNECTIONS))
+        self._installed = installed
+        self._questions = Questions(installed.cluster.client(connections=_CONNECTIONS))
 
     def set(self) -> None:
         """Install, and return when the API server's calls are answered."""
