@@ -80,7 +80,8 @@ def _serve(program: Path, files: Files, port: int) -> Sequence[object]:
     options = ["--offline", "--host", "127.0.0.1", "--ops-host", "127.0.0.1", "--log-format", "json"]
     pair = ["--tls-cert", files.certificate, "--tls-key", files.key]
     size = ["--port", port, "--ops-port", free_port(), "--workers", len(os.sched_getaffinity(0))]
-    return [program, "-m", "webhook", "serve", "--policy", files.policy, *options, *pair, *size]
+    end = ["--drain-seconds", 0]
+    return [program, "-m", "webhook", "serve", "--policy", files.policy, *options, *pair, *size, *end]
 
 
 OURS = Kind(name="ours", prepare=lambda _say: Path(sys.executable), command=_serve)
