@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import signal
 import socket
 import ssl
@@ -25,6 +26,7 @@ from tests.serving.clients import (
 from tests.serving.conftest import Start
 from tests.serving.server import Server
 from tests.waiting import eventually
+from webhook.serving.worker import TlsThreadWorker
 
 # No test here bounds what a busy machine may take: a client waits for PATIENCE_SECONDS, and what must not happen would
 # take longer. Where a figure is promised, calls to a server that nobody troubles are the measure.
@@ -109,6 +111,34 @@ def test_half_a_body_holds_its_thread_until_the_deadline(start: Start) -> None:
         eventually(server.answers, "an answer")
 
     assert time.monotonic() - began >= DEADLINE_SECONDS
+
+
+class TakenFromTheQueue:
+    """A connection that a thread takes from the queue just as its deadline is looked at."""
+
+    def __init__(self) -> None:
+        self.place = "queue"
+        self.was_cut = False
+        self._deadlines = [-math.inf, math.inf]
+
+    @property
+    def deadline(self) -> float:
+        self.place = "thread"
+        return self._deadlines.pop(0)
+
+    def cut(self) -> None:
+        self.was_cut = True
+
+
+def test_a_request_is_not_cut_off_for_the_time_that_it_had_to_wait_for_a_thread() -> None:
+    conn = TakenFromTheQueue()
+    worker = TlsThreadWorker.__new__(TlsThreadWorker)
+    worker._next_sweep = -math.inf
+    worker._owing = {conn}  # type: ignore[arg-type]
+
+    worker.murder_pending()
+
+    assert not conn.was_cut
 
 
 def test_gunicorns_own_worker_is_stuck_behind_what_is_half_sent(start: Start) -> None:

@@ -246,10 +246,15 @@ class TlsThreadWorker(ThreadWorker):
         if now < self._next_sweep:
             return
         self._next_sweep = now + _SWEEP_SECONDS
-        for conn in [conn for conn in self._owing if conn.deadline <= now]:
-            if conn.place == "thread":
+        for conn in list(self._owing):
+            # First the place, then the deadline: a thread that takes the connection from the queue sets them the
+            # other way round, and must not be cut off for the time in the queue.
+            place = conn.place
+            if place == "queue" or conn.deadline > now:
+                continue
+            if place == "thread":
                 conn.cut()
-            elif conn.place == "poller":
+            else:
                 self._drop(conn)
 
     def _cap_keepalive(self, deadline: float) -> None:
