@@ -32,7 +32,8 @@ def test_a_logger_is_called_log_and_named_after_its_package(
     module: str, variable: str, name: ast.expr
 ) -> None:
     root, package, *_ = Path(module).parts
-    expected = NAMED_FOR_ADMINS.get(module, "certs" if root == "certs" else f"custom_scheduler.{package}")
+    part = "certs" if root == "certs" else f"custom_scheduler.{package.removesuffix('.py')}"
+    expected = NAMED_FOR_ADMINS.get(module, part)
 
     assert variable == "log"
     assert ast.literal_eval(name) == expected
