@@ -436,6 +436,19 @@ def test_a_bundle_that_is_wiped_makes_no_running_replica_unready() -> None:
     assert first.custodian.faults() == []
 
 
+def test_a_bundle_that_is_wiped_begins_no_rotation() -> None:
+    world = World()
+    replica = world.replica()
+    for _ in range(3):
+        replica.look()
+        world.pass_(SETTLE)
+
+    world.configuration.wipe()
+    replica.look()
+
+    assert world.store.writes == 0
+
+
 def test_a_ca_that_a_sleeping_replica_serves_stays_trusted_where_nothing_is_registered() -> None:
     world = World()
     running, asleep = world.replica("webhook-1"), world.replica("webhook-2")

@@ -195,13 +195,7 @@ class Custodian:
     def _step(self, serving: Authority, custody: Custody) -> Custody | None:
         now = self._clock()
         self._trust.met(custody.authority.trusted)
-        mended = custody
-        if (
-            not self._trust.is_carried(custody.authority.fingerprint)
-            and serving.certificate in self._trust.carried
-            and self._trust.is_established(serving.fingerprint)
-        ):
-            mended = reinstate(custody, serving, now) or custody
+        mended = self._reinstated(serving, custody, now) or custody
         mended = adopt(mended, now=now, known=self._trust.known, served=self._served) or mended
         if mended is not custody:
             return mended
@@ -214,6 +208,18 @@ class Custodian:
             is_settled=self._trust.is_settled,
             served=self._served,
         )
+
+    def _reinstated(self, serving: Authority, custody: Custody, now: datetime) -> Custody | None:
+        """Return what makes of the Secret's CA the successor of ours, where API servers know ours alone."""
+        found = custody.authority
+        if (
+            found.certificate == serving.certificate
+            or self._trust.is_carried(found.fingerprint)
+            or serving.certificate not in self._trust.carried
+            or not self._trust.is_established(serving.fingerprint)
+        ):
+            return None
+        return reinstate(custody, serving, now)
 
     def _served(self, *, but: str = "") -> set[str]:
         return {lease.fingerprint for lease in self._leases.live(self._clock()) if lease.replica != but}
