@@ -12,7 +12,6 @@ from certs.authority import Authority
 from certs.clock import Clock, utc_now
 from certs.custody import Custody
 from certs.leaf import LEAF_LIFETIME
-from certs.pair import fingerprint_of
 from certs.rotation import adopt, next_step, reinstate
 from certs.store import SecretStore, ensure_custody
 from certs.trust import Trust
@@ -113,7 +112,7 @@ class Custodian:
         faults = [each.fault for each in self._registrations if each.fault]
         if self._others_are_called and not self._trust.is_established(self.authority.fingerprint):
             faults.append(
-                "the CA is new in caBundle, and replicas of the one before are called: "
+                "the CA is new in caBundle, and replicas with another one are called: "
                 f"API servers have {self._settle_seconds:g} s to learn of it"
             )
         return faults
@@ -185,12 +184,9 @@ class Custodian:
         return signer
 
     def _are_others_called(self) -> bool:
-        """Tell whether API servers may go by the CA of another replica, where they may not know of ours yet."""
+        """Tell whether a replica with another CA may be called, where API servers may not know of ours yet."""
         ours = self.authority.fingerprint
-        if self._trust.is_established(ours):
-            return False
-        carried = {fingerprint_of(each) for each in self._trust.carried} - {ours}
-        return bool(carried) and not carried.isdisjoint(self._served(but=self._replica))
+        return not self._trust.is_established(ours) and bool(self._served(but=self._replica) - {ours})
 
     def _step(self, serving: Authority, custody: Custody) -> Custody | None:
         now = self._clock()
