@@ -33,7 +33,11 @@ CUSTODIES: dict[Phase, Custody] = {"stable": OLD, "published": PUBLISHED, "switc
 
 
 def seen(
-    custody: Custody | None, *, bundle: bytes = b"", leases: dict[str, str] | None = None
+    custody: Custody | None,
+    *,
+    bundle: bytes = b"",
+    leases: dict[str, str] | None = None,
+    told_at: datetime = NOW,
 ) -> Authorities:
     """Look at a cluster with this Secret, this caBundle in one entry, and a Lease for each replica: CA."""
 
