@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import http.client
+import io
 import socket
+import time
 from collections.abc import Callable, Iterable, Iterator
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import pytest
@@ -95,3 +99,25 @@ def test_a_request_that_was_read_to_its_end_is_over_without_a_system_call(sock: 
 
     assert connection.rest()
     assert not sock.touched
+
+
+def test_an_answer_has_the_date_of_its_second(sock: CountingSocket) -> None:
+    before = int(time.time())
+
+    ask(asked(sock), in_pieces)
+
+    date = http.client.parse_headers(io.BytesIO(sock.sent[0].partition(b"\r\n")[2]))["Date"]
+    assert before <= parsedate_to_datetime(date).timestamp() <= time.time()
+    assert date.endswith(" GMT")
+
+
+def without_length(_environ: object, start_response: StartResponse) -> Iterable[bytes]:
+    start_response("200 OK", [])
+    return [b"one", b"two"]
+
+
+def test_an_answer_of_unknown_length_is_chunked(sock: CountingSocket) -> None:
+    assert ask(asked(sock), without_length)
+
+    assert b"\r\nTransfer-Encoding: chunked\r\n" in sock.sent[0]
+    assert sock.sent[0].endswith(b"\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n")

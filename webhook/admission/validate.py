@@ -54,10 +54,9 @@ def _label_faults(review: Review, policy: Policy) -> tuple[Fault, ...]:
     if review.subject.is_terminating or is_mirror_of_node(review):
         return ()
     before = review.replaced.labels if review.replaced else None
-    where = manifest(review)
 
     def set_it(field: str, _key: str) -> str:
-        return wording.SET_LABEL.format(field=field, where=where)
+        return wording.SET_LABEL.format(field=field, where=manifest(review))
 
     def keep_it(_field: str, key: str) -> str:
         # An update is only refused where the old value was fine.

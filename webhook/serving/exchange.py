@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Callable, Iterable, MutableMapping
+from email.utils import formatdate
+from functools import lru_cache
 from typing import Any, cast
 
-from gunicorn.http import Request
-from gunicorn.http.wsgi import create
+from gunicorn.http import Request, wsgi
 
 from webhook.serving.connection import Connection
 
@@ -40,13 +42,33 @@ class _Outgoing:
         self._sock.sendall(self._answer)
 
 
+class _Response(wsgi.Response):
+    """gunicorn's, without its name, and with a date that is put in words once a second."""
+
+    def default_headers(self) -> list[str]:
+        """Return the head's first lines."""
+        major, minor = self.req.version or (1, 1)
+        lines = [
+            f"HTTP/{major}.{minor} {self.status}\r\n",
+            f"Date: {_date(int(time.time()))}\r\n",
+            f"Connection: {'close' if self.should_close() else 'keep-alive'}\r\n",
+        ]
+        return [*lines, "Transfer-Encoding: chunked\r\n"] if self.chunked else lines
+
+
+@lru_cache(maxsize=1)
+def _date(seconds: int) -> str:
+    return formatdate(seconds, usegmt=True)
+
+
 def exchange(app: Application, request: Request, conn: Connection, *, last: bool) -> bool:
     """Answer a request; return whether the connection can be used for another one, which `last` forbids.
 
     An answer has to fit into memory. Raises what the application raises; nothing has been sent then.
     """
     outgoing = _Outgoing(conn.sock)
-    response, environ = create(request, cast("socket.socket", outgoing), conn.client, conn.server, conn.cfg)
+    sock = cast("socket.socket", outgoing)
+    response, environ = wsgi.create(request, sock, conn.client, conn.server, conn.cfg, _Response)
     environ["wsgi.multithread"] = True
     if last:
         response.force_close()
