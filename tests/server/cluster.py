@@ -43,6 +43,7 @@ class MemoryConfiguration:
 
     def __init__(self, *names: str, label: str = "ValidatingWebhookConfiguration custom-scheduler") -> None:
         self.label = label
+        self.names = names
         self.refusal: ClusterError | None = None
         self.writes = 0
         self.is_injected = False

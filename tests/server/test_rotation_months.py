@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 
 import pytest
@@ -9,9 +10,12 @@ import pytest
 from tests.server.simulation import World
 
 TWENTY_FOUR_MONTHS = timedelta(days=730)
+FIRST, COUNT = (
+    int(os.environ.get(name, default)) for name, default in (("ROTATION_START", 0), ("ROTATION_SEEDS", 1))
+)
 
 
-@pytest.mark.parametrize("seed", [0])
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_at_every_moment_each_leaf_verifies_at_each_api_server_however_stale(seed: int) -> None:
     world = World(seed)
 

@@ -1,0 +1,124 @@
+"""What befalls a simulated cluster: each fault that the notes promise to survive, drawn at random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from certs.authority import create_authority
+from certs.custody import Custody
+from certs.rotation import begin
+from webhook.server.custodian import PRODUCT
+
+if TYPE_CHECKING:
+    from tests.server.simulated_replica import Replica
+    from tests.server.simulation import World
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+def wipe(world: World) -> None:
+    """An apply without caBundle."""
+    world.configuration.wipe()
+
+
+def unregister(world: World) -> None:
+    """The configuration is deleted, and applied again within ten minutes."""
+    webhooks = [{"name": name, "clientConfig": {}} for name in world.configuration.names]
+    world.configuration.webhooks = None
+
+    def register() -> None:
+        world.configuration.webhooks = webhooks
+
+    world.after(world.some(timedelta(), timedelta(minutes=10)), register)
+
+
+def lose_secret(world: World) -> None:
+    world.store.put(world.rng.choice([None, {}, {"ca.crt": b"garbage", "ca.key": b"garbage"}]))
+
+
+def lose_successor(world: World) -> None:
+    if world.store.secret is not None:
+        world.store.put(dict(world.store.secret.data) | {"next.key": b""})
+
+
+def restore_backup(world: World) -> None:
+    backup = world.rng.choice(world.backups)
+    if backup.authority.certificate.not_valid_after_utc > world.now + DAY:
+        world.store.put(backup.data)
+
+
+def put_another_ca(world: World) -> None:
+    if world.rng.random() < 0.3:
+        world.store.put(Custody(authority=create_authority("theirs", world.now)).data)
+
+
+def kill(world: World) -> None:
+    """A replica ends without a word, and another comes: a lost node, or one that comes back under its name."""
+    gone = _one_of(world)
+    world.remove(gone)
+    name = gone.name if world.rng.random() < 0.5 else None
+    world.after(world.some(timedelta(), timedelta(minutes=2)), lambda: world.join(name))
+
+
+def replace(world: World) -> None:
+    """A rollout: another replica comes, and one stops."""
+    gone = _one_of(world)
+    world.join()
+
+    def stop() -> None:
+        if gone.is_looking:  # a stop waits for the look under way
+            world.after(timedelta(seconds=1), stop)
+        elif gone in world.replicas:
+            world.remove(gone)
+            gone.leave()
+
+    world.after(timedelta(seconds=30), stop)
+
+
+def cut(world: World) -> None:
+    """A replica doesn't reach the API server, and is reached by it."""
+    _one_of(world).cut_until = world.now + world.some(HOUR, 6 * DAY)
+
+
+def suspend(world: World) -> None:
+    replica = _one_of(world)
+    replica.asleep_until = max(replica.asleep_until, world.now + world.some(HOUR, 20 * DAY))
+
+
+def set_clock(world: World) -> None:
+    """The clock of a machine jumps by up to years, and is set right within days."""
+    replica = _one_of(world)
+    replica.clock_error = world.some(-900 * DAY, 900 * DAY)
+
+    def set_right() -> None:
+        replica.clock_error = timedelta()
+
+    world.after(world.some(HOUR, 3 * DAY), set_right)
+
+
+def rotate(world: World) -> None:
+    custody = world.custody
+    if custody is not None and custody.phase == "stable" and world.rng.random() < 0.3:
+        world.store.put(begin(custody, PRODUCT, world.now).data)
+
+
+FAULTS: tuple[Callable[[World], None], ...] = (
+    wipe,
+    unregister,
+    lose_secret,
+    lose_successor,
+    restore_backup,
+    put_another_ca,
+    kill,
+    replace,
+    cut,
+    suspend,
+    set_clock,
+    rotate,
+)
+
+
+def _one_of(world: World) -> Replica:
+    return world.rng.choice(world.replicas)
