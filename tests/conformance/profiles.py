@@ -16,6 +16,8 @@ ABSENT = ("DefaultPreemption", "DynamicResources")
 # No filter, no score: it sees every node that the scheduler knows.
 PROBE = "probe"
 
+_FOR_GOOD = 24 * 60 * 60
+
 _RESOURCES = [
     {"name": "cpu", "weight": 2},
     {"name": "memory", "weight": 1},
@@ -113,7 +115,8 @@ def our_configuration() -> Json:
 def kube_scheduler_configuration(kubeconfig: Path, extender: str) -> Json:
     """Return a KubeSchedulerConfiguration with one extender, at the URL `extender`.
 
-    One goroutine and all nodes, so that nothing depends on chance; no limit on requests that matters.
+    One goroutine and all nodes, so that nothing depends on chance; no limit on requests that matters; and none of the
+    pods that fail by an error, or for want of any node, is tried again because time passes.
     """
     absent = {"multiPoint": {"disabled": [{"name": name} for name in ABSENT]}}
     probing = {
@@ -127,6 +130,8 @@ def kube_scheduler_configuration(kubeconfig: Path, extender: str) -> Json:
         "kind": "KubeSchedulerConfiguration",
         "parallelism": 1,
         "percentageOfNodesToScore": 100,
+        "podInitialBackoffSeconds": _FOR_GOOD,
+        "podMaxBackoffSeconds": _FOR_GOOD,
         "clientConnection": {"kubeconfig": str(kubeconfig), "qps": 5000, "burst": 5000},
         "leaderElection": {"leaderElect": False},
         "profiles": [
