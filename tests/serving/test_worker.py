@@ -4,8 +4,9 @@ import math
 import signal
 import socket
 import ssl
+import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 
@@ -291,6 +292,30 @@ def test_a_server_that_may_open_no_more_files_makes_room_too_and_says_so_once(
     server.await_log("can't accept connections: [Errno 24] Too many open files (with ")
     assert sum("can't accept" in line for line in server.log) == 1
     assert not server.logged("Traceback")
+
+
+def test_clients_that_never_pause_leave_threads_to_others(start: Start) -> None:
+    server = start(threads=2)
+    request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    def ask_on_and_on(sock: socket.socket) -> None:
+        with suppress(OSError):
+            sock.sendall(8 * request)
+            while answers := sock.recv(65536):
+                sock.sendall(answers.count(b"HTTP/1.1 200") * request)
+
+    with held(server, silent_tls, 6) as socks:
+        threads = [threading.Thread(target=ask_on_and_on, args=(sock,)) for sock in socks]
+        for thread in threads:
+            thread.start()
+
+        try:
+            assert [server.get() for _ in range(3)] == ["ok"] * 3
+        finally:
+            for sock in socks:
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)
+            for thread in threads:
+                thread.join()
 
 
 # What must go on working.

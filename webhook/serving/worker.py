@@ -72,6 +72,7 @@ class TlsThreadWorker(ThreadWorker):
     def init_process(self) -> None:
         """Run the worker until it is told to stop."""
         self._owing: set[Connection] = set()  # all that are not idle; touched by the main loop alone
+        self._queued: set[Connection] = set()  # that wait for a thread
         self._staying: set[Connection] = set()
         self._next_sweep = -math.inf
         self._stop_by = math.inf  # for what a client has only half sent
@@ -128,6 +129,7 @@ class TlsThreadWorker(ThreadWorker):
         """Give the connection the next free thread."""
         conn.queue()
         self._owing.add(conn)
+        self._queued.add(conn)
         super().enqueue_req(conn)
 
     def handle(self, conn: Connection) -> bool:  # type: ignore[override]  # there are no others
@@ -135,6 +137,7 @@ class TlsThreadWorker(ThreadWorker):
 
         Runs in a thread of the pool.
         """
+        self._queued.discard(conn)
         conn.unqueue()
         try:
             return self._answer(conn)
@@ -154,7 +157,8 @@ class TlsThreadWorker(ThreadWorker):
             request = conn.next_request()
             if request is None or not self._exchange(request, conn) or not conn.rest():
                 return False
-            if not self._stay(conn):
+            # A client that sends one request after the other would keep the thread for ever.
+            if self._queued or not self._stay(conn):
                 break
         return True
 
