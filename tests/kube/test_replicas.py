@@ -34,7 +34,10 @@ def test_a_lease_is_patched_to_tell_the_ca_and_the_end() -> None:
 
     (seen,) = api.exchanges
     assert (seen.method, seen.path) == ("PATCH", f"{LEASES}/custom-scheduler-replica-webhook-1")
-    assert seen.json["metadata"]["annotations"] == {"custom-scheduler.io/ca": "abc"}
+    assert seen.json["metadata"]["annotations"] == {
+        "custom-scheduler.io/ca": "abc",
+        "custom-scheduler.io/next-ca": None,
+    }
     assert seen.json["spec"] == {
         "holderIdentity": "webhook-1",
         "renewTime": "2026-11-30T12:00:00.000000Z",
@@ -48,7 +51,8 @@ def test_a_lease_that_is_not_there_is_made() -> None:
 
     patch, post = api.exchanges
     assert (post.method, post.path) == ("POST", LEASES)
-    assert post.json == patch.json
+    assert post.json["metadata"]["annotations"] == {"custom-scheduler.io/ca": "abc"}
+    assert post.json["spec"] == patch.json["spec"]
 
 
 def test_a_lease_belongs_to_the_pod_of_its_replica_and_goes_with_it() -> None:
@@ -83,6 +87,19 @@ def test_what_a_replica_told_is_read_back() -> None:
     assert told == ReplicaLease(
         replica="webhook-1", fingerprint="abc", renewed_at=NOON, ends_at=NOON + timedelta(seconds=60)
     )
+
+
+def test_a_replica_that_moves_may_serve_either_ca() -> None:
+    with FakeApi(lambda exchange: exchange.reply(200, {})) as api:
+        leases = ReplicaLeases(api.client(), namespace="ours")
+        leases.hold("webhook-1", "abc", now=NOON, ends_at=ENDS_AT, following="def")
+    (written,) = api.exchanges
+    moving, staying = lease("webhook-1"), lease("webhook-2")
+    moving["metadata"]["annotations"] = written.json["metadata"]["annotations"]
+
+    told, _ = read(moving, staying)
+
+    assert [each.fingerprints for each in told] == [{"abc", "def"}, {"abc"}]
 
 
 def test_a_lease_that_has_ended_is_not_live_and_is_deleted() -> None:

@@ -48,9 +48,11 @@ class MemoryConfiguration:
         self.writes = 0
         self.is_injected = False
         self.webhooks: list[dict[str, Any]] | None = [{"name": name, "clientConfig": {}} for name in names]
+        self.before_read: Callable[[], None] = lambda: None
         self.before_patch: Callable[[], None] = lambda: None
 
     def read(self) -> Read | None:
+        self.before_read()
         self._refuse()
         if self.webhooks is None:
             return None
@@ -116,11 +118,19 @@ class MemoryLeases:
         self.refusal: ClusterError | None = None
         self.writes = 0
 
-    def hold(self, replica: str, fingerprint: str, *, now: datetime, ends_at: datetime) -> None:
+    def hold(
+        self,
+        replica: str,
+        fingerprint: str,
+        *,
+        now: datetime,
+        ends_at: datetime,
+        following: str | None = None,
+    ) -> None:
         self._refuse()
         self.writes += 1
         self.told[replica] = ReplicaLease(
-            replica=replica, fingerprint=fingerprint, renewed_at=now, ends_at=ends_at
+            replica=replica, fingerprint=fingerprint, following=following, renewed_at=now, ends_at=ends_at
         )
 
     def live(self, now: datetime) -> list[ReplicaLease]:

@@ -202,8 +202,18 @@ class _Leases:
     def __init__(self, replica: Replica) -> None:
         self._replica, self._leases = replica, replica.world.leases
 
-    def hold(self, replica: str, fingerprint: str, *, now: datetime, ends_at: datetime) -> None:
-        self._replica.call(lambda: self._leases.hold(replica, fingerprint, now=now, ends_at=ends_at))
+    def hold(
+        self,
+        replica: str,
+        fingerprint: str,
+        *,
+        now: datetime,
+        ends_at: datetime,
+        following: str | None = None,
+    ) -> None:
+        self._replica.call(
+            lambda: self._leases.hold(replica, fingerprint, now=now, ends_at=ends_at, following=following)
+        )
 
     def live(self, now: datetime) -> list[ReplicaLease]:
         return self._replica.call(lambda: self._leases.live(now))

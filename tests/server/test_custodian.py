@@ -40,6 +40,41 @@ def test_a_replica_that_can_not_tell_is_not_counted_on() -> None:
     assert world.configuration.writes == 0
 
 
+def test_a_replica_tells_that_it_moves_before_it_serves_another_ca() -> None:
+    world = World()
+    replica = world.replica()
+    world.reach("published", replica)
+    old = replica.serving
+    world.pass_(SETTLE)
+
+    replica.custodian.follow(replica.serving)
+    (moving,) = world.leases.live(world.now)
+    new = replica.custodian.authority
+    replica.custodian.hold(new)
+    (moved,) = world.leases.live(world.now)
+
+    assert new.certificate != old.certificate
+    assert moving.fingerprints == {old.fingerprint, new.fingerprint}
+    assert moved.fingerprints == {new.fingerprint}
+
+
+def test_a_replica_that_can_not_tell_that_it_moves_stays() -> None:
+    world = World()
+    replica = world.replica()
+    world.reach("published", replica)
+    old = replica.serving
+    world.pass_(SETTLE)
+    replica.custodian.hold(old)
+    world.configuration.before_read = lambda: setattr(
+        world.leases, "refusal", ApiError("refused", status=403)
+    )
+
+    with pytest.raises(ApiError):
+        replica.custodian.follow(replica.serving)
+
+    assert replica.custodian.authority.certificate == old.certificate
+
+
 def test_a_lease_is_renewed_each_half_minute_and_not_at_each_look() -> None:
     world = World()
     replica = world.replica()

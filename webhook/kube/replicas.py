@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,11 +15,21 @@ from webhook.errors import ApiError, ClusterError
 from webhook.kube.meta import ObjectMeta, micro_time
 from webhook.kube.transport import KubeClient
 
-__all__ = ["CA_ANNOTATION", "LEASE_PREFIX", "Pod", "ReplicaLease", "ReplicaLeases", "replica_name"]
+__all__ = [
+    "CA_ANNOTATION",
+    "LEASE_PREFIX",
+    "NEXT_CA_ANNOTATION",
+    "Pod",
+    "ReplicaLease",
+    "ReplicaLeases",
+    "replica_name",
+]
 
 LEASE_PREFIX = "custom-scheduler-replica-"
 CA_ANNOTATION = "custom-scheduler.io/ca"
 """The SHA-256 of the CA's certificate, in hexadecimal."""
+NEXT_CA_ANNOTATION = "custom-scheduler.io/next-ca"
+"""The same of the CA that a replica is about to serve, and may serve already."""
 
 _NOT_FOUND = 404
 # With room for the number of a worker.
@@ -48,8 +59,15 @@ class ReplicaLease(msgspec.Struct, frozen=True, kw_only=True):
 
     replica: str
     fingerprint: str
+    following: str | None = None
+    """The CA that it is moving to, and may serve already."""
     renewed_at: datetime | None
     ends_at: datetime | None
+
+    @property
+    def fingerprints(self) -> set[str]:
+        """The CAs whose certificates it may serve."""
+        return {self.fingerprint} | ({self.following} if self.following else set())
 
     def is_live(self, now: datetime) -> bool:
         """Tell whether the certificate may still be served; a Lease that doesn't say how long never ends."""
@@ -71,15 +89,44 @@ class ReplicaLeases:
         self._pod = pod
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
 
-    def hold(self, replica: str, fingerprint: str, *, now: datetime, ends_at: datetime) -> None:
-        """Tell that `replica` serves a certificate of the CA `fingerprint`, which has ended by `ends_at`."""
+    def hold(
+        self,
+        replica: str,
+        fingerprint: str,
+        *,
+        now: datetime,
+        ends_at: datetime,
+        following: str | None = None,
+    ) -> None:
+        """Tell that `replica` serves a certificate of the CA `fingerprint`, which has ended by `ends_at`.
+
+        `following` is the CA that it is about to serve instead.
+        """
+        annotations = {CA_ANNOTATION: fingerprint, NEXT_CA_ANNOTATION: following}
+        try:
+            self._client.request(
+                "PATCH",
+                f"{self._path}/{LEASE_PREFIX}{replica}",
+                body=self._lease(replica, annotations, now, ends_at),
+                content_type="application/merge-patch+json",
+            )
+        except ApiError as error:
+            if error.status != _NOT_FOUND:
+                raise
+            # Null takes an annotation away in a patch; in an object that is made it would be an empty one.
+            given = {key: value for key, value in annotations.items() if value is not None}
+            self._client.request("POST", self._path, body=self._lease(replica, given, now, ends_at))
+
+    def _lease(
+        self, replica: str, annotations: Mapping[str, str | None], now: datetime, ends_at: datetime
+    ) -> bytes:
         lease = {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
             "metadata": {
                 "name": LEASE_PREFIX + replica,
                 "namespace": self._namespace,
-                "annotations": {CA_ANNOTATION: fingerprint},
+                "annotations": annotations,
                 "ownerReferences": self._owners(),
             },
             "spec": {
@@ -88,18 +135,7 @@ class ReplicaLeases:
                 "leaseDurationSeconds": max(1, math.ceil((ends_at - now).total_seconds())),
             },
         }
-        body = msgspec.json.encode(lease)
-        try:
-            self._client.request(
-                "PATCH",
-                f"{self._path}/{LEASE_PREFIX}{replica}",
-                body=body,
-                content_type="application/merge-patch+json",
-            )
-        except ApiError as error:
-            if error.status != _NOT_FOUND:
-                raise
-            self._client.request("POST", self._path, body=body)
+        return msgspec.json.encode(lease)
 
     def _owners(self) -> list[dict[str, str]]:
         if self._pod is None:
@@ -151,7 +187,8 @@ class _List(msgspec.Struct):
 
 
 def _told(lease: _Lease) -> ReplicaLease | None:
-    fingerprint = (lease.metadata.annotations or {}).get(CA_ANNOTATION)
+    annotations = lease.metadata.annotations or {}
+    fingerprint = annotations.get(CA_ANNOTATION)
     if not lease.metadata.name.startswith(LEASE_PREFIX) or not fingerprint:
         return None
     renewed_at = ends_at = None
@@ -164,6 +201,7 @@ def _told(lease: _Lease) -> ReplicaLease | None:
     return ReplicaLease(
         replica=lease.metadata.name.removeprefix(LEASE_PREFIX),
         fingerprint=fingerprint,
+        following=annotations.get(NEXT_CA_ANNOTATION),
         renewed_at=renewed_at,
         ends_at=ends_at,
     )

@@ -39,8 +39,19 @@ log = logging.getLogger("custom_scheduler.server")
 class Leases(Protocol):
     """Where each replica tells the others the CA whose certificate it serves."""
 
-    def hold(self, replica: str, fingerprint: str, *, now: datetime, ends_at: datetime) -> None:
-        """Tell that `replica` serves a leaf of this CA, and none after `ends_at` that it doesn't tell of by then."""
+    def hold(
+        self,
+        replica: str,
+        fingerprint: str,
+        *,
+        now: datetime,
+        ends_at: datetime,
+        following: str | None = None,
+    ) -> None:
+        """Tell that `replica` serves a leaf of this CA, and none after `ends_at` that it doesn't tell of by then.
+
+        `following` is the CA that it is about to serve instead.
+        """
 
     def live(self, now: datetime) -> Sequence[ReplicaLease]:
         """Return what replicas told that may still be true; raises ClusterError."""
@@ -86,7 +97,7 @@ class Custodian:
         self._trust = Trust(settle_seconds=settle_seconds, clock=boot_clock)
         self._is_called = False
         self._others_are_called = False
-        self._told = ""
+        self._told: tuple[str, str | None] | None = None
         self._told_at = 0.0
         self._is_clock_sure = True
 
@@ -136,16 +147,24 @@ class Custodian:
             step=partial(self._step, serving),
             is_clock_sure=self._is_clock_sure,
         )
-        self.authority = self._choice(serving)
+        authority = self._choice(serving)
+        if authority.certificate != serving.certificate:
+            # Told before it is served: whatever happens in between, neither of the two is dropped.
+            self.hold(serving, following=authority)
+        self.authority = authority
         self._others_are_called = self._are_others_called()
 
-    def hold(self, serving: Authority) -> None:
-        """Tell the others what is served, where that is news or was told long ago; raises ClusterError."""
-        told, boot = serving.fingerprint, self._boot_clock()
+    def hold(self, serving: Authority, *, following: Authority | None = None) -> None:
+        """Tell the others what is served, where that is news or was told long ago; raises ClusterError.
+
+        `following` is what is about to be served.
+        """
+        told = serving.fingerprint, following.fingerprint if following else None
+        boot = self._boot_clock()
         if told != self._told or boot - self._told_at >= HOLD_SECONDS:
             now = self._clock()
             # Each leaf that was signed by now has ended by then.
-            self._leases.hold(self._replica, told, now=now, ends_at=now + LEAF_LIFETIME)
+            self._leases.hold(self._replica, told[0], now=now, ends_at=now + LEAF_LIFETIME, following=told[1])
             self._told, self._told_at = told, boot
 
     def publish(self) -> bool:
@@ -218,7 +237,8 @@ class Custodian:
         return reinstate(custody, serving, now)
 
     def _served(self, *, but: str = "") -> set[str]:
-        return {lease.fingerprint for lease in self._leases.live(self._clock()) if lease.replica != but}
+        live = self._leases.live(self._clock())
+        return set().union(*[lease.fingerprints for lease in live if lease.replica != but])
 
     def _check_clock(self) -> None:
         skew = abs(self._clock() - self._machine_clock())
