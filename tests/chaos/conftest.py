@@ -1,4 +1,4 @@
-"""One gate for all scenarios; `make chaos` asks for the full number of calls, and prints a table."""
+"""One gate for all scenarios of a module; `make chaos` asks for the full number of calls, and prints a table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_results] = []
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def gate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gate]:
     with Gate(options(tmp_path_factory)) as gate:
         yield gate
