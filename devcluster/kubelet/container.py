@@ -102,6 +102,7 @@ class Container:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
+                start_new_session=True,  # what a terminal sends to our group is not meant for it
             )
         self._on_end = on_end
         self._ended = threading.Event()
