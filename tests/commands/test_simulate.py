@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.inspect.test_world import answer as cluster_answer
+from tests.kube.fakeapi import FakeApi, authority
 from webhook import cli
 
 
@@ -220,3 +223,90 @@ def test_a_manifest_that_is_no_pod_is_told(snapshot: Path, manifest: str, fault:
     assert answer.exit_code == 2
     assert fault in answer.stderr
     assert answer.stderr.count("\n") == 1
+
+
+GANG = """
+from webhook.scheduling.registry import plugin
+from webhook.scheduling.status import SUCCESS
+
+
+@plugin("Gang")
+class Gang:
+    def reserve(self, pod, node_name):
+        raise AssertionError
+
+    def unreserve(self, pod, node_name):
+        raise AssertionError
+
+    def permit(self, pod, node_name):
+        raise AssertionError
+"""
+
+
+def test_plugins_that_act_once_a_node_is_chosen_are_not_asked_and_named(
+    snapshot: Path, tmp_path: Path
+) -> None:
+    folder, config = tmp_path / "plugins", tmp_path / "config.yaml"
+    folder.mkdir()
+    (folder / "gang.py").write_text(GANG)
+    config.write_text(
+        "apiVersion: custom-scheduler.io/v1alpha1\n"
+        "kind: SchedulerConfiguration\n"
+        f"pluginSources: [{{directory: {folder}}}]\n"
+        "profiles: [{plugins: {multiPoint: {enabled: [{name: Gang}]}}}]\n"
+    )
+
+    found = simulate("shop/waiting", "--snapshot", snapshot, "--scheduler-config", config)
+
+    assert found.exit_code == 0
+    assert "Not asked, as they act once a node is chosen: Reserve of Gang, Permit of Gang" in found.stdout
+    assert "Not asked" not in simulate("shop/waiting", "--snapshot", snapshot).stdout
+
+
+def test_a_pod_of_a_file_gets_what_its_namespace_and_class_give(snapshot: Path, tmp_path: Path) -> None:
+    lists = json.loads(snapshot.read_text())
+    limits = [{"type": "Container", "defaultRequest": {"cpu": "99"}}]
+    of_shop = {"metadata": {"name": "lr", "namespace": "shop"}, "spec": {"limits": limits}}
+    high = {"metadata": {"name": "high"}, "value": 7}
+    lists["items"] += [
+        {"kind": "LimitRangeList", "items": [of_shop]},
+        {"kind": "PriorityClassList", "items": [high]},
+    ]
+    snapshot.write_text(json.dumps(lists))
+    silent = {**pod("silent"), "spec": {"containers": [{"name": "main"}]}}
+    strange = pod("strange", priorityClassName="low")
+
+    (found,) = told("-f", written(tmp_path, silent), "--snapshot", snapshot)
+    refused = simulate("-f", written(tmp_path, strange), "--snapshot", snapshot)
+
+    assert found["message"] == "0/3 nodes are available: 3 Insufficient cpu."
+    assert refused.exit_code == 2
+    assert "Pod strange: no PriorityClass with name low was found; there are: high" in refused.stderr
+
+
+def test_a_snapshot_can_be_saved_without_a_pod(tmp_path: Path) -> None:
+    file, kubeconfig = tmp_path / "saved.json", tmp_path / "kubeconfig"
+    with FakeApi(cluster_answer) as api:
+        trust = base64.b64encode(authority().cert_pem.bytes()).decode()
+        config = {
+            "current-context": "here",
+            "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [
+                {
+                    "name": "c",
+                    "cluster": {
+                        "server": f"https://127.0.0.1:{api.port}",
+                        "certificate-authority-data": trust,
+                    },
+                }
+            ],
+            "users": [{"name": "u", "user": {"token": "sesame"}}],
+        }
+        kubeconfig.write_text(json.dumps(config))
+
+        found = simulate("--kubeconfig", kubeconfig, "--save-snapshot", file)
+
+    assert (found.exit_code, found.stderr) == (0, "")
+    assert found.stdout == f"Saved to {file}; decide on it with --snapshot {file}\n"
+    (again,) = told("shop/web", "--snapshot", file)
+    assert [node["name"] for node in again["nodes"]]

@@ -14,6 +14,7 @@ from devcluster.cluster import DevCluster
 from tests.e2e.conftest import NamespaceFactory
 from tests.e2e.objects import get, pod, scheduled_condition
 from tests.waiting import eventually
+from webhook.inspect.world import CREATION_KINDS
 from webhook.scheduling.kinds import KINDS
 
 READER = """\
@@ -24,7 +25,7 @@ metadata: {name: reader, namespace: NAMESPACE}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: reader-NAMESPACE}
-rules: [{apiGroups: ["", apps, storage.k8s.io], resources: [RESOURCES], verbs: [list]}]
+rules: [{apiGroups: ["", apps, storage.k8s.io, scheduling.k8s.io], resources: [RESOURCES], verbs: [list]}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -114,7 +115,8 @@ def test_a_snapshot_gives_the_answer_of_the_cluster(
     assert on_snapshot == on_cluster
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     lists = json.loads(file.read_text())["items"]
-    assert [each["kind"] for each in lists] == [f"{kind.name}List" for kind in KINDS]
+    names = [*(kind.name for kind in KINDS), *(type_.__name__ for _, _, type_ in CREATION_KINDS)]
+    assert [each["kind"] for each in lists] == [f"{name}List" for name in names]
     assert "managedFields" not in file.read_text()
 
 
@@ -122,7 +124,7 @@ def test_rights_to_list_are_enough_and_nothing_is_bound(
     cluster: DevCluster, namespace: NamespaceFactory
 ) -> None:
     home = namespace()
-    resources = ", ".join(kind.plural for kind in KINDS)
+    resources = ", ".join([*(kind.plural for kind in KINDS), *(plural for plural, _, _ in CREATION_KINDS)])
     rights = READER.replace("NAMESPACE", home).replace("RESOURCES", resources)
     cluster.kubectl("apply", "-f", "-", input=rights)
     cluster.kubectl("apply", "-f", "-", input=pod(home, "web", schedulerName="nobodys"))
@@ -135,3 +137,53 @@ def test_rights_to_list_are_enough_and_nothing_is_bound(
 
     assert f"{home}/web would go to node-" in eventually(allowed)
     assert "nodeName" not in get(cluster, "pod", home, "web")["spec"]
+
+
+def test_a_pod_gets_what_admission_in_the_cluster_would_add(
+    cluster: DevCluster, namespace: NamespaceFactory
+) -> None:
+    home = namespace()
+    limits = [{"type": "Container", "default": {"cpu": "900"}, "defaultRequest": {"cpu": "800"}}]
+    cluster.kubectl(
+        "apply",
+        "-f",
+        "-",
+        input=json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "LimitRange",
+                "metadata": {"name": "large", "namespace": home},
+                "spec": {"limits": limits},
+            }
+        ),
+    )
+    manifest = json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "web", "namespace": home, "labels": {"custom": "web"}},
+            "spec": {
+                "schedulerName": "custom-scheduler",
+                "priorityClassName": "system-node-critical",
+                "containers": [{"name": "main", "image": "registry.example/main"}],
+            },
+        }
+    )
+    cluster.kubectl("apply", "-f", "-", input=manifest)
+    condition = eventually(lambda: scheduled_condition(get(cluster, "pod", home, "web")))
+
+    found = simulated("--kubeconfig", cluster.kubeconfig, "-f", "-", stdin=manifest)
+
+    assert found["message"] == condition["message"]
+    assert "Insufficient cpu" in found["message"]
+
+
+def test_a_snapshot_is_saved_without_deciding_on_any_pod(cluster: DevCluster, tmp_path: Path) -> None:
+    file = tmp_path / "snapshot.json"
+
+    answer = simulate("--kubeconfig", cluster.kubeconfig, "--save-snapshot", file)
+
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert str(file) in answer.stdout
+    found = simulated("--snapshot", file, "-f", "-", stdin=ours("shop", "web", cpu="100m"))
+    assert found["node"] is not None

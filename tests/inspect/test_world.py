@@ -9,8 +9,9 @@ import pytest
 from tests.kube.fakeapi import Exchange, FakeApi
 from webhook.errors import ApiError, ClusterError, ConfigurationError
 from webhook.inspect.snapshot import SnapshotWriter
-from webhook.inspect.world import World
+from webhook.inspect.world import CREATION_KINDS, World
 from webhook.scheduling.kinds import KINDS
+from webhook.scheduling.testing import make_pod
 
 NODE = {"metadata": {"name": "node-1", "uid": "n1"}, "status": {"allocatable": {"cpu": "4", "pods": "9"}}}
 POD = {"metadata": {"name": "web", "namespace": "shop", "uid": "p1"}, "spec": {"nodeName": "node-1"}}
@@ -22,16 +23,19 @@ ITEMS: dict[str, list[Any]] = {
     ],
     "persistentvolumes": [{"metadata": {"name": "disk"}}],
     "namespaces": [{"metadata": {"name": "shop", "labels": {"team": "a"}}}],
+    "priorityclasses": [{"metadata": {"name": "usual"}, "value": 5, "globalDefault": True}],
 }
 
 
 def answer(exchange: Exchange, items: dict[str, list[Any]] = ITEMS) -> None:
-    (kind,) = (kind for kind in KINDS if kind.path == exchange.path)
-    found, token = items.get(kind.plural, []), exchange.query.get("continue")
+    lists = [(kind.plural, kind.path, kind.name) for kind in KINDS]
+    lists += [(plural, f"{api}/{plural}", type_.__name__) for plural, api, type_ in CREATION_KINDS]
+    ((plural, _, name),) = (each for each in lists if each[1] == exchange.path)
+    found, token = items.get(plural, []), exchange.query.get("continue")
     # Two items take two pages.
     part = found[1:] if token else found[:1]
     more = "more" if not token and len(found) > 1 else ""
-    exchange.reply(200, {"kind": f"{kind.name}List", "metadata": {"continue": more}, "items": part})
+    exchange.reply(200, {"kind": f"{name}List", "metadata": {"continue": more}, "items": part})
 
 
 def silent(_text: str) -> None:
@@ -44,6 +48,7 @@ def assert_is_whole(world: World) -> None:
     assert len(world.cache.table.pods_on("node-1")) == 1
     assert world.cache.storage.volume("disk") is not None
     assert world.cache.namespaces.labels("shop") == {"team": "a"}
+    assert world.defaults.apply(make_pod()).priority == 5
 
 
 def test_a_cluster_is_read_by_lists_alone_page_by_page() -> None:

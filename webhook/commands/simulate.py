@@ -77,7 +77,9 @@ def run(
         else:
             if index:
                 terminal.line("")
-            _print(told, each, simulation.profile_for(each), limit, terminal)
+            _print(told, each, simulation, limit, terminal)
+    if not pods and output == "text":
+        terminal.line(f"Saved to {save_snapshot}; decide on it with --snapshot {save_snapshot}")
     return 0 if fits else 1
 
 
@@ -134,11 +136,15 @@ def _json(told: Explanation) -> str:
     return msgspec.json.encode(document).decode()
 
 
-def _print(told: Explanation, pod: Pod, profile: str, limit: int, terminal: Terminal) -> None:
+def _print(told: Explanation, pod: Pod, simulation: Simulation, limit: int, terminal: Terminal) -> None:
     if told.node is not None:
         terminal.line(f"{told.pod} would go to ", (told.node, "bold green"), _rivals(told))
     else:
         terminal.line(f"{told.pod} ", ("would stay pending", "bold red"), f": {told.message}")
+    not_asked = simulation.not_asked(pod)
+    if told.node is not None and not_asked:
+        terminal.line(f"Not asked, as they act once a node is chosen: {', '.join(not_asked)}")
+    profile = simulation.profile_for(pod)
     if pod.spec.scheduler_name != profile:
         terminal.line(
             f"Its schedulerName is {pod.spec.scheduler_name or 'empty'}; this is the answer of profile {profile}"

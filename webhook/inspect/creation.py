@@ -1,7 +1,8 @@
 """A pod of a manifest as the API server would create it, as far as scheduling needs that.
 
 Source: pkg/apis/core/v1/defaults.go, pkg/registry/core/pod/strategy.go and the DefaultTolerationSeconds admission of
-Kubernetes. What depends on objects that only an API server looks at (LimitRange, RuntimeClass, webhooks) is not there.
+Kubernetes. What LimitRanges and PriorityClasses add is in `creation_defaults`; what a RuntimeClass or webhooks add is
+not there.
 """
 
 from __future__ import annotations

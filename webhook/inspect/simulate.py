@@ -72,7 +72,10 @@ class Simulation:
                 ),
                 scheduler_name=next(iter(self._frameworks)),
             )
+            pod = self._world.defaults.apply(pod)
             placed_requests(pod)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{where}: {error}") from error
         except (msgspec.ValidationError, InvalidQuantity) as error:
             raise ConfigurationError(
                 f"{where}: {error}; see what the API server says: kubectl apply --dry-run=server"
@@ -83,6 +86,12 @@ class Simulation:
         """Return the schedulerName of the profile that decides: the pod's, or the first where it names another one."""
         name = pod.spec.scheduler_name
         return name if name in self._frameworks else next(iter(self._frameworks))
+
+    def not_asked(self, pod: Pod) -> list[str]:
+        """Return who has a word after the node is chosen, and so could still refuse it: `Permit of Gang`."""
+        plugins = self._frameworks[self.profile_for(pod)].plugins
+        points = (("Reserve", plugins.reserve), ("Permit", plugins.permit), ("PreBind", plugins.pre_bind))
+        return [f"{point} of {each.name}" for point, enabled in points for each in enabled]
 
     def decide(self, pod: Pod) -> Explanation:
         """Return the decision on a pod with its reasons; the next decision counts the pod where it was put."""

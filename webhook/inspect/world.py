@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from webhook.errors import ApiError, ClusterError, ConfigurationError
+from webhook.inspect.creation_defaults import CreationDefaults, LimitRange, PriorityClass
 from webhook.inspect.snapshot import SnapshotWriter, read_snapshot
 from webhook.kube.meta import HasMetadata
 from webhook.kube.transport import KubeClient
@@ -17,12 +18,16 @@ from webhook.scheduling.kinds import KINDS, Kind
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.quantity import InvalidQuantity
 
-__all__ = ["World"]
+__all__ = ["CREATION_KINDS", "World"]
 
 T = TypeVar("T", bound=HasMetadata)
 
 _GONE = 410
-_KIND_OF_LIST = {f"{kind.name}List": kind for kind in KINDS}
+# Of a list: its plural, where it is, and its type. What new pods get; decisions don't read it.
+CREATION_KINDS: tuple[tuple[str, str, type[Any]], ...] = (
+    ("limitranges", "/api/v1", LimitRange),
+    ("priorityclasses", "/apis/scheduling.k8s.io/v1", PriorityClass),
+)
 
 
 class _Items(msgspec.Struct, Generic[T], frozen=True):
@@ -30,17 +35,22 @@ class _Items(msgspec.Struct, Generic[T], frozen=True):
 
 
 class World:
-    """A cache to decide on, and the pods in it by `namespace/name`. `tell` hears how far the reading has come."""
+    """A cache to decide on, the pods in it by `namespace/name`, and what new ones would get.
+
+    `tell` hears how far the reading has come.
+    """
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self.cache = Cache()
         self.pods: dict[str, Pod] = {}
+        self.defaults = CreationDefaults()
+        self._kinds = [*KINDS, *(self._creation_kind(*each) for each in CREATION_KINDS)]
         self._tell = tell
         self._counts: dict[str, int] = {}
 
     def read_cluster(self, client: KubeClient, *, save_to: SnapshotWriter | None = None) -> None:
         """Take in a cluster; raises ClusterError, as where a right to list is missing."""
-        for kind in KINDS:
+        for kind in self._kinds:
             try:
                 for page in client.pages(kind.path, query=kind.query):
                     self._take_in(kind, page, source=f"API server {client.host}", fault=ClusterError)
@@ -55,11 +65,18 @@ class World:
 
     def read_snapshot(self, path: Path) -> None:
         """Take in what `save_to` wrote; raises ConfigurationError."""
+        kinds = {f"{kind.name}List": kind for kind in self._kinds}
         for name, items in read_snapshot(path):
-            if (kind := _KIND_OF_LIST.get(name)) is not None:
+            if (kind := kinds.get(name)) is not None:
                 self._take_in(kind, items, source=str(path), fault=ConfigurationError)
         if "nodes" not in self._counts:
             raise ConfigurationError(f"{path}: holds no NodeList; give a file that --save-snapshot wrote")
+
+    def _creation_kind(self, plural: str, api: str, type_: type[Any]) -> Kind[Any]:
+        def put(_cache: Cache, item: Any) -> None:
+            self.defaults.put(item)
+
+        return Kind(plural, api, type_, put, drop=lambda _cache, _item: None)
 
     def _take_in(
         self,

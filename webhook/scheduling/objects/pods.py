@@ -44,6 +44,7 @@ class PodSpec(ApiObject, frozen=True, kw_only=True):
     volumes: tuple[Volume, ...] = ()
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     priority: int | None = None
+    priority_class_name: str = ""
     preemption_policy: str | None = None
     host_network: bool = False
     host_users: bool | None = None
