@@ -135,3 +135,9 @@ def test_who_has_no_certificate_of_the_client_ca_gets_no_answer(
 
     assert event["reason"] == "FailedScheduling"
     assert "tls" in event["message"]
+
+
+def test_it_tells_of_its_readiness_as_an_extender_and_not_as_a_webhook(extender: Extender) -> None:
+    lines = [line for line in extender.metrics().splitlines() if line.startswith("custom_scheduler_ready{")]
+
+    assert lines == ['custom_scheduler_ready{component="extender"} 1.0']
