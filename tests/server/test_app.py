@@ -6,12 +6,13 @@ import gzip
 import io
 import json
 import logging
+import ssl
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from gunicorn.http.errors import InvalidChunkSize
+from gunicorn.http.errors import InvalidChunkSize, NoMoreData
 from prometheus_client import REGISTRY
 
 from webhook.policy.parse import load_policy
@@ -219,14 +220,37 @@ def test_a_fault_of_ours_is_500_without_a_traceback_for_the_caller(
     assert "RuntimeError: a fault of ours" in caplog.text
 
 
-class BrokenChunks(io.BytesIO):
-    """What gunicorn gives as the body where a chunk's size is no number."""
+class Breaking(io.BytesIO):
+    """A body that breaks off with an error."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self._error = error
 
     def read(self, _size: int | None = -1, /) -> bytes:
-        raise InvalidChunkSize(b"zz")
+        raise self._error
 
     def readinto(self, _buffer: Any, /) -> int:
-        raise InvalidChunkSize(b"zz")
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ConnectionResetError(104, "Connection reset by peer"), ssl.SSLEOFError(8, "EOF"), NoMoreData(b"{")],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_client_that_goes_before_its_body_has_come_is_no_fault_of_ours(
+    client: FlaskClient, caplog: pytest.LogCaptureFixture, error: OSError
+) -> None:
+    answer = client.post(
+        "/validate",
+        input_stream=Breaking(error),
+        content_type="application/json",
+        environ_overrides={"wsgi.input_terminated": True},
+    )
+
+    assert answer.status_code == 400
+    assert caplog.records == []
 
 
 def test_a_body_in_broken_chunks_is_400_and_no_fault_of_ours(
@@ -234,7 +258,7 @@ def test_a_body_in_broken_chunks_is_400_and_no_fault_of_ours(
 ) -> None:
     answer = client.post(
         "/validate",
-        input_stream=BrokenChunks(),
+        input_stream=Breaking(InvalidChunkSize(b"zz")),
         content_type="application/json",
         environ_overrides={"wsgi.input_terminated": True},
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Request, Response, request
 from gunicorn.http.errors import ParseException
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge, UnsupportedMediaType
+from werkzeug.exceptions import ClientDisconnected, HTTPException, RequestEntityTooLarge, UnsupportedMediaType
 from werkzeug.routing import MapAdapter
 
 if TYPE_CHECKING:
@@ -66,7 +66,10 @@ def _view(answer: Answer, max_body_bytes: int) -> Callable[[], Response]:
 def _body(environ: WSGIEnvironment, most: int) -> bytes:
     # Werkzeug's own limit cuts a chunked body without a word.
     if int(environ.get("CONTENT_LENGTH") or 0) <= most:
-        body: bytes = environ["wsgi.input"].read(most + 1)
+        try:
+            body: bytes = environ["wsgi.input"].read(most + 1)
+        except OSError as error:
+            raise ClientDisconnected from error
         if len(body) <= most:
             return body
     raise RequestEntityTooLarge(f"the body is longer than {most} bytes")
