@@ -28,6 +28,7 @@ class Trust:
         self._settle_seconds = settle_seconds
         self._clock = clock
         self._since: dict[str, float] = {}
+        self._named_since: dict[str, float] = {}
         self._uncalled_since: float | None = None
         self._read_at: float | None = None
         self._established: set[str] = set()
@@ -68,7 +69,7 @@ class Trust:
         gone = {name: (each, gone_at or now) for name, (each, gone_at) in self._carried.items()}
         self._carried = gone | {name: (each, None) for name, each in everywhere.items()}
         self._since = {name: self._since.get(name, now) for name in everywhere}
-        self._established |= {name for name in everywhere if is_first or self.is_settled(name)}
+        self._established |= {name for name in everywhere if is_first or self._has_lasted(self._since[name])}
         self.met(each for carried in found for each in carried.values())
         if found:
             self._uncalled_since = None
@@ -81,11 +82,26 @@ class Trust:
 
     def is_established(self, fingerprint: str) -> bool:
         """Tell whether this CA was in every entry before this replica came, or has settled since."""
-        return fingerprint in self._established or self.is_settled(fingerprint)
+        since = self._since.get(fingerprint, self._uncalled_since)
+        return fingerprint in self._established or self._has_lasted(since)
+
+    def named(self, fingerprints: Iterable[str]) -> None:
+        """Take note of the CAs that the Secret has sign, now or next, as it was read just now."""
+        now = self._clock()
+        self._named_since = {name: self._named_since.get(name, now) for name in fingerprints}
 
     def is_settled(self, fingerprint: str) -> bool:
-        """Tell whether every API server has had the time to learn of this CA, or that there is nothing to call."""
-        since = self._since.get(fingerprint, self._uncalled_since)
+        """Tell whether every API server has had the time to learn of this CA, or that there is nothing to call.
+
+        Time counts only while the Secret names it: a CA that was dropped and has come back between two looks may be
+        new to some API server, and comes back under another role.
+        """
+        since = self._since.get(fingerprint)
+        if since is None:
+            return self._has_lasted(self._uncalled_since)
+        return self._has_lasted(max(since, self._named_since.get(fingerprint, self._clock())))
+
+    def _has_lasted(self, since: float | None) -> bool:
         return since is not None and self._clock() - since >= self._settle_seconds
 
 

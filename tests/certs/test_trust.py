@@ -21,7 +21,9 @@ class Boot:
 
 def trust() -> tuple[Trust, Boot]:
     boot = Boot()
-    return Trust(settle_seconds=60, clock=boot), boot
+    seen = Trust(settle_seconds=60, clock=boot)
+    seen.named([A.fingerprint, B.fingerprint])
+    return seen, boot
 
 
 def test_nothing_is_trusted_before_the_first_look() -> None:
@@ -165,3 +167,22 @@ def test_after_longer_than_a_leaf_lasts_everything_is_looked_at_anew() -> None:
     assert seen.carried == (B.certificate,)
     assert seen.is_established(B.fingerprint)
     assert not seen.is_established(A.fingerprint)
+
+
+def test_a_ca_settles_only_while_the_secret_names_it() -> None:
+    seen, boot = trust()
+    seen.saw([BOTH])
+    boot.seconds = 30
+    seen.named([A.fingerprint])
+    boot.seconds = 60
+    unnamed = seen.is_settled(B.fingerprint)
+    # It was dropped meanwhile, and an older state of the Secret brought it back.
+    seen.named([A.fingerprint, B.fingerprint])
+    boot.seconds = 119.9
+    early = seen.is_settled(B.fingerprint)
+    boot.seconds = 120
+
+    assert not unnamed
+    assert not early
+    assert seen.is_settled(A.fingerprint)
+    assert seen.is_settled(B.fingerprint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,6 +12,7 @@ from certs.authority import AUTHORITY_LIFETIME, create_authority
 from certs.custody import Custody
 from certs.errors import Expired
 from certs.leaf import LEAF_LIFETIME
+from tests.certs.memory_store import MemorySecret
 from tests.server.world import SETTLE, World
 from webhook.errors import ApiError
 from webhook.server.custodian import LOOK_SECONDS
@@ -258,7 +260,7 @@ def test_another_ca_put_into_the_secret_cuts_off_nobody() -> None:
     for each in (replica, other, replica):
         each.look()
 
-    assert at_first == (before.certificate, [theirs.bundle + before.bundle])
+    assert at_first == (before.certificate, [before.bundle + theirs.bundle])
     assert replica.serving.certificate == other.serving.certificate == theirs.certificate
     assert world.configuration.bundles() == [theirs.bundle]
 
@@ -426,11 +428,9 @@ def test_a_bundle_that_is_wiped_begins_no_rotation() -> None:
 
 def test_a_ca_that_a_sleeping_replica_serves_stays_trusted_where_nothing_is_registered() -> None:
     world = World()
-    running, asleep = world.replica("webhook-1"), world.replica("webhook-2")
-    for _ in range(2):
-        running.look()
-        asleep.look()
     world.configuration.webhooks = None
+    running, asleep = world.replica("webhook-1"), world.replica("webhook-2")
+    asleep.look()
     running.look()
     world.pass_(SETTLE)
     other = create_authority("custom-scheduler", world.now)
@@ -441,3 +441,110 @@ def test_a_ca_that_a_sleeping_replica_serves_stays_trusted_where_nothing_is_regi
         world.pass_(SETTLE)
 
     assert set(world.secret.authority.trusted) >= {asleep.serving.certificate, other.certificate}
+
+
+def test_a_lease_tells_before_the_secret_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    replica = world.replica()
+    read, told = world.store.read, []
+
+    def watched() -> MemorySecret | None:
+        told.append(set(world.leases.told))
+        return read()
+
+    monkeypatch.setattr(world.store, "read", watched)
+    replica.look()
+
+    assert told == [{"webhook-1"}]
+
+
+def test_a_replica_that_nobody_calls_yet_takes_what_signs_by_now() -> None:
+    world = World()
+    running = world.replica("webhook-1")
+    running.look()
+    theirs = create_authority("theirs", world.now)
+    world.store.put(Custody(authority=theirs).data)
+    joined = world.replica("webhook-2")
+    running.look()  # makes theirs the successor, and puts it into caBundle
+
+    joined.look()
+
+    assert joined.serving.certificate == running.serving.certificate
+    assert joined.custodian.faults() == []
+
+
+def test_a_replica_that_nobody_calls_yet_makes_no_other_ca_wait_for_its_own() -> None:
+    world = World()
+    before = create_authority("custom-scheduler", world.now)
+    now = world.custody.authority
+    world.store.put(Custody(authority=before).data)
+    joined = world.replica()
+    world.configuration.put(before.bundle)
+    world.store.put(Custody(authority=now).data)
+
+    joined.look()
+
+    assert joined.serving.certificate == now.certificate
+
+
+def test_a_replica_is_ready_with_the_ca_of_the_others_also_while_the_bundle_is_wiped() -> None:
+    world = World()
+    world.replica("webhook-1").look()
+    world.configuration.wipe()
+    joined = world.replica("webhook-2")
+
+    joined.look()
+
+    assert joined.custodian.faults() == []
+
+
+def test_where_nothing_is_registered_a_ca_that_somebody_put_there_signs_at_once() -> None:
+    world = World()
+    replica = world.replica()
+    replica.look()
+    world.configuration.webhooks = None
+    replica.look()
+    world.pass_(SETTLE)
+    theirs = create_authority("theirs", world.now)
+    world.store.put(Custody(authority=theirs).data)
+
+    replica.look()
+
+    assert replica.serving.certificate == theirs.certificate
+    assert world.secret.authority.certificate == theirs.certificate
+
+
+def test_a_ca_that_the_bundle_has_lost_long_ago_is_not_waited_with() -> None:
+    world = World()
+    replica = world.replica()
+    replica.look()
+    old, new = replica.serving, create_authority("custom-scheduler", world.now)
+    world.pass_(LEAF_LIFETIME + SETTLE)
+    both = replace(new, trusted=(new.certificate, old.certificate))
+    world.store.put(Custody(authority=both, phase="switched").data)
+    world.configuration.put(new.bundle)
+
+    replica.look()
+
+    assert replica.serving.certificate == new.certificate
+
+
+def test_a_ca_that_has_expired_is_not_waited_with_by_a_machine_whose_clock_is_wrong() -> None:
+    world = World()
+    replica = world.replica()
+    world.pass_(AUTHORITY_LIFETIME - SETTLE)
+    replica.look()
+    old, new = replica.serving, create_authority("custom-scheduler", world.now)
+    both = replace(new, trusted=(new.certificate, old.certificate))
+    world.store.put(Custody(authority=both, phase="switched").data)
+    world.configuration.put(both.bundle)
+    world.machine += timedelta(days=1)
+    replica.look()
+    waited = replica.serving.certificate
+    world.pass_(SETTLE)
+    world.boot -= 1  # not settled yet
+
+    replica.look()
+
+    assert waited == old.certificate
+    assert replica.serving.certificate == new.certificate

@@ -210,6 +210,7 @@ class Custodian:
     def _step(self, serving: Authority, custody: Custody) -> Custody | None:
         now = self._clock()
         self._trust.met(custody.authority.trusted)
+        self._trust.named(each.fingerprint for each in (custody.authority, custody.successor) if each)
         mended = self._reinstated(serving, custody, now) or custody
         mended = adopt(mended, now=now, known=self._trust.known, served=self._served) or mended
         if mended is not custody:
@@ -228,10 +229,10 @@ class Custodian:
         """Return what makes of the Secret's CA the successor of ours, where API servers know ours alone."""
         found = custody.authority
         if (
-            found.certificate == serving.certificate
+            not self._is_called
+            or found.certificate == serving.certificate
             or self._trust.is_carried(found.fingerprint)
             or serving.certificate not in self._trust.carried
-            or not self._trust.is_established(serving.fingerprint)
         ):
             return None
         return reinstate(custody, serving, now)
