@@ -312,3 +312,11 @@ contexts: [{name: nowhere, context: {cluster: nowhere, user: nobody}}]
 clusters: [{name: nowhere, cluster: {server: "https://127.0.0.1:9"}}]
 users: [{name: nobody, user: {token: none}}]
 """
+
+
+def test_a_webhook_without_the_binder_loads_none_of_it() -> None:
+    program = "import sys, webhook.commands.serve; print(*sys.modules)"
+
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert not {"numpy", "webhook.binder.service", "webhook.scheduling"} & set(loaded.stdout.split())

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 from certs.clock import utc_now
 from certs.custody import Custody
 from certs.leaf import service_hosts
-from webhook.binder.service import BinderService
-from webhook.commands.scheduler import Scheduler
 from webhook.kube.config import connect
 from webhook.kube.replicas import Pod, ReplicaLeases, replica_name
 from webhook.kube.secrets import KubeSecretStore
@@ -31,6 +30,9 @@ from webhook.serving.application import serve
 from webhook.serving.options import ServingOptions
 from webhook.serving.slots import WorkerSlots
 from webhook.settings import ServeSettings, own_namespace
+
+if TYPE_CHECKING:
+    from webhook.binder.service import BinderService
 
 __all__ = ["run"]
 
@@ -53,6 +55,9 @@ def run(settings: ServeSettings) -> int:
 def _binder(settings: ServeSettings) -> Callable[[], BinderService] | None:
     if not settings.binder:
         return None
+    # 8 MiB in each worker, numpy above all, that a webhook without the binder has no use for.
+    from webhook.commands.scheduler import Scheduler
+
     scheduler = Scheduler(
         scheduler_config=settings.scheduler_config,
         kubeconfig=settings.kubeconfig,
