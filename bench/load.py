@@ -21,14 +21,18 @@ _PATIENCE_SECONDS = 30.0
 
 
 class LoadError(Exception):
-    """A webhook gave a wrong answer or none; the text is one line that says which."""
+    """A webhook gave a wrong answer, or closed the connection; the text is one line that says which."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """What the client measured. `sent` counts the requests of its warm-up too."""
+    """What the client measured. `sent` counts the requests of its warm-up too.
+
+    `late` ones were given up on after ten seconds; they are among the requests, and count with that time.
+    """
 
     requests: int
     sent: int
+    late: int
     seconds: float
     p50_ms: float
     p99_ms: float

@@ -30,9 +30,10 @@ MEASURES = {"req/s": True, "cpu ms": False, "p99 ms": False, "MiB": False}
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run of one webhook came to, by the unit of each measure, and how TLS was spoken."""
+    """What one run of one webhook came to, by the unit of each measure; requests given up on; how TLS was spoken."""
 
     figures: dict[str, float]
+    late: int
     tls: str
 
 
@@ -146,7 +147,7 @@ def _sample(webhook: Webhook, client: LoadClient, settings: Settings) -> Sample:
     pss = webhook.pss_mib()
     paced = client.open_loop(webhook, seconds=settings.seconds, rate=settings.rate)
     figures = {"req/s": closed.rate, "cpu ms": used * 1000 / closed.sent, "p99 ms": paced.p99_ms, "MiB": pss}
-    return Sample(figures=figures, tls=closed.tls)
+    return Sample(figures=figures, late=closed.late + paced.late, tls=closed.tls)
 
 
 def _print(cases: Sequence[Case], settings: Settings) -> None:
@@ -166,7 +167,8 @@ def _print(cases: Sequence[Case], settings: Settings) -> None:
         rows,
     )
     for name, samples in cases[0].samples.items():
-        click.echo(f"{name}: {samples[0].tls}")
+        late = sum(sample.late for case in cases for sample in case.samples[name])
+        click.echo(f"{name}: {samples[0].tls}" + (f"; {late} requests got no answer in time" if late else ""))
     click.echo(f"One pod of {DENIED_OF} lacks the label; every answer had the right verdict.")
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     click.echo(f"Servers and client shared {cores} cores; load {load:.1f} at the end.")

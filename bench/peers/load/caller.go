@@ -94,5 +94,8 @@ func (c *caller) call(number int64) error {
 // negotiated says what client and server agreed on: "TLS 1.3, TLS_AES_128_GCM_SHA256".
 func (c *caller) negotiated() string {
 	state := c.tls.Load()
+	if state == nil {
+		return "no answer"
+	}
 	return fmt.Sprintf("%s, %s", tls.VersionName(state.Version), tls.CipherSuiteName(state.CipherSuite))
 }

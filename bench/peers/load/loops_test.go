@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -61,5 +63,22 @@ func TestPercentilesAreOfTheNearestRank(t *testing.T) {
 
 	if report.P50Ms != 100 || report.P99Ms != 198 {
 		t.Errorf("p50 %g, p99 %g", report.P50Ms, report.P99Ms)
+	}
+}
+
+func TestAnAnswerThatWasGivenUpOnIsLateAndCountsWithTheTimeItWasWaitedFor(t *testing.T) {
+	call := func(int64) error {
+		time.Sleep(20 * time.Millisecond)
+		return fmt.Errorf("Post: %w", context.DeadlineExceeded)
+	}
+
+	for name, m := range map[string]*measurement{
+		"open loop":   openLoop(call, 100, 50*time.Millisecond),
+		"closed loop": closedLoop(call, 1, 50*time.Millisecond),
+	} {
+		report := m.report()
+		if m.fault != nil || report.Late == 0 || report.Late != report.Requests || report.P50Ms < 20 {
+			t.Errorf("%s: fault %v, %+v", name, m.fault, report)
+		}
 	}
 }
