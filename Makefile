@@ -62,8 +62,8 @@ bench-decisions: $(READY) ## measure a scheduling decision in process, on cluste
 bench-memory-usage: $(READY) ## replay streams of pods, and compare how evenly rules fill nodes with them
 	@$(BIN)/python -m bench.memory_usage
 
-bench-serving: $(READY) ## compare the webhook under load with controller-runtime and kopf; RUNS=7 SECONDS=2
-	@$(BIN)/python -m bench.serving --runs $(or $(RUNS),7) --seconds $(or $(SECONDS),2)
+bench-serving: $(READY) ## compare the webhook under load with controller-runtime and kopf; RUNS=12 SECONDS=1
+	@$(BIN)/python -m bench.serving --runs $(or $(RUNS),12) --seconds $(or $(SECONDS),1)
 
 bench-extender: $(READY) ## measure what one pod costs in the extender's handlers
 	@$(BIN)/python -m bench.extender

@@ -78,10 +78,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command(epilog="Example: make bench-serving RUNS=3 SECONDS=1")
 @click.option(
-    "--runs", type=click.IntRange(1), default=7, show_default=True, help="Rounds through all webhooks."
+    "--runs", type=click.IntRange(1), default=12, show_default=True, help="Rounds through all webhooks."
 )
 @click.option(
-    "--seconds", type=click.FloatRange(0.1), default=2.0, show_default=True, help="Of each loop of each run."
+    "--seconds", type=click.FloatRange(0.1), default=1.0, show_default=True, help="Of each loop of each run."
 )
 @click.option(
     "--concurrency", type=click.IntRange(1), default=8, show_default=True, help="Requests under way at once."
