@@ -98,7 +98,12 @@ class Cluster:
         return self.validating.bundles() + self.mutating.bundles()
 
     def go_away(self) -> None:
-        refusal = Unreachable("refused")
+        self._refuse(Unreachable("refused"))
+
+    def come_back(self) -> None:
+        self._refuse(None)
+
+    def _refuse(self, refusal: Unreachable | None) -> None:
         self.store.refusal = self.leases.refusal = refusal
         self.validating.refusal = self.mutating.refusal = refusal
 
@@ -243,11 +248,26 @@ def test_a_leaf_is_renewed_while_the_api_server_is_away() -> None:
     cluster.certificates.look()
     first = cluster.certificates.context()
     cluster.go_away()
-    cluster.clock.now += LEAF_LIFETIME
+    cluster.clock.now += LEAF_LIFETIME * 2 / 3
 
     cluster.certificates.look()
 
     assert cluster.certificates.context() is not first
+    assert cluster.certificates.not_ready() == []
+
+
+def test_a_leaf_that_has_ended_is_not_replaced_before_the_cluster_was_looked_at() -> None:
+    cluster = Cluster()
+    cluster.certificates.look()
+    cluster.go_away()
+    cluster.clock.now += LEAF_LIFETIME
+
+    cluster.certificates.look()
+    away = cluster.certificates.not_ready()
+    cluster.come_back()
+    cluster.certificates.look()
+
+    assert len(away) == 1
     assert cluster.certificates.not_ready() == []
 
 

@@ -133,6 +133,7 @@ class Custodian:
 
         `serving` is the CA whose leaf is served.
         """
+        began = self._boot_clock()
         # Told before the Secret is read: who drops a CA reads the Leases after the Secret that lets him drop it.
         self.hold(serving)
         # Read before the Secret: a bundle is written only over what is older than the Secret it comes from.
@@ -147,6 +148,9 @@ class Custodian:
             step=partial(self._step, serving),
             is_clock_sure=self._is_clock_sure,
         )
+        if self._boot_clock() - began > LOOK_SECONDS:
+            # The machine was suspended meanwhile, say: the others may have taken a rotation further.
+            raise ClusterError(f"the cluster was looked at for more than {LOOK_SECONDS:g} s: looking anew")
         authority = self._choice(serving)
         if authority.certificate != serving.certificate:
             # Told before it is served: whatever happens in between, neither of the two is dropped.
