@@ -104,6 +104,21 @@ def rotate(world: World) -> None:
         world.store.put(begin(custody, PRODUCT, world.now).data)
 
 
+def is_survivable(world: World, fault: Callable[[World], None]) -> bool:
+    """Tell whether some copy of the CA is left that a replica can reach.
+
+    There are three: the Secret, caBundle, and what replicas hold that reach the API server. With all of them gone,
+    nobody who writes caBundle can know what the others serve: docs/notes/ca-rotation.md has it among what can't be
+    survived.
+    """
+    copies = {
+        "secret": world.custody is not None,
+        "bundle": any(world.configuration.bundles()),
+        "replica": any(not each.is_cut and not each.is_asleep for each in world.replicas),
+    }
+    return any(there for copy, there in copies.items() if copy != DESTROYS.get(fault))
+
+
 FAULTS: tuple[Callable[[World], None], ...] = (
     wipe,
     unregister,
@@ -118,6 +133,18 @@ FAULTS: tuple[Callable[[World], None], ...] = (
     set_clock,
     rotate,
 )
+
+DESTROYS: dict[Callable[[World], None], str] = {
+    wipe: "bundle",
+    unregister: "bundle",
+    lose_secret: "secret",
+    restore_backup: "secret",
+    put_another_ca: "secret",
+    kill: "replica",
+    cut: "replica",
+    suspend: "replica",
+}
+"""Which copy of the CA each fault may take."""
 
 
 def _one_of(world: World) -> Replica:

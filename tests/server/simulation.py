@@ -26,7 +26,7 @@ from certs.errors import InvalidPair
 from certs.leaf import LEAF_LIFETIME
 from tests.certs.memory_store import MemoryStore
 from tests.server.cluster import MemoryConfiguration, MemoryLeases
-from tests.server.simulated_faults import FAULTS
+from tests.server.simulated_faults import FAULTS, is_survivable
 from tests.server.simulated_replica import BEGINNING, LOOK, Replica
 
 HOST = "custom-scheduler.custom-scheduler.svc"
@@ -227,6 +227,8 @@ class World:
 
     def _fault(self) -> None:
         fault = self.rng.choice(FAULTS)
+        if not is_survivable(self, fault):
+            return
         self.met.add(fault.__name__)
         fault(self)
 
