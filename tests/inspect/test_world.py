@@ -10,11 +10,15 @@ from tests.kube.fakeapi import Exchange, FakeApi
 from webhook.errors import ApiError, ClusterError, ConfigurationError
 from webhook.inspect.snapshot import SnapshotWriter
 from webhook.inspect.world import CREATION_KINDS, World
-from webhook.scheduling.kinds import KINDS
+from webhook.scheduling.kinds import KINDS, NODE_METRICS_PATH
 from webhook.scheduling.testing import make_pod
 
 NODE = {"metadata": {"name": "node-1", "uid": "n1"}, "status": {"allocatable": {"cpu": "4", "pods": "9"}}}
-POD = {"metadata": {"name": "web", "namespace": "shop", "uid": "p1"}, "spec": {"nodeName": "node-1"}}
+POD = {
+    "metadata": {"name": "web", "namespace": "shop", "uid": "p1"},
+    "spec": {"nodeName": "node-1"},
+    "status": {"phase": "Running"},
+}
 ITEMS: dict[str, list[Any]] = {
     "nodes": [NODE, {"metadata": {"name": "node-2"}}],
     "pods": [POD],
@@ -27,7 +31,13 @@ ITEMS: dict[str, list[Any]] = {
 }
 
 
+METRICS = [{"metadata": {"name": "node-1"}, "timestamp": "now", "window": "15s", "usage": {"memory": "1Gi"}}]
+
+
 def answer(exchange: Exchange, items: dict[str, list[Any]] = ITEMS) -> None:
+    if exchange.path == NODE_METRICS_PATH:
+        exchange.reply(200, {"kind": "NodeMetricsList", "metadata": {}, "items": METRICS})
+        return
     lists = [(kind.plural, kind.path, kind.name) for kind in KINDS]
     lists += [(plural, f"{api}/{plural}", type_.__name__) for plural, api, type_ in CREATION_KINDS]
     ((plural, _, name),) = (each for each in lists if each[1] == exchange.path)
@@ -122,3 +132,61 @@ def test_a_snapshot_without_nodes_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigurationError, match="holds no NodeList"):
         World(silent).read_snapshot(file)
+
+
+def test_what_nodes_use_is_read_where_a_plugin_asks_for_it() -> None:
+    world = World(silent)
+    world.cache.memory.begin()
+
+    with FakeApi(answer) as api:
+        world.read_cluster(api.client())
+
+    assert world.cache.memory.estimates().tolist() == [2**30, 0]
+    assert world.notes == []
+
+
+def test_what_nodes_use_is_saved_for_plugins_that_will_ask_for_it(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.json"
+    with FakeApi(answer) as api, SnapshotWriter(file) as snapshot:
+        World(silent).read_cluster(api.client(), save_to=snapshot)
+    world = World(silent)
+    world.cache.memory.begin()
+
+    world.read_snapshot(file)
+
+    assert world.cache.memory.estimates().tolist() == [2**30, 0]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_cluster_without_metrics_is_read_and_a_note_says_so_where_they_are_missed(
+    wanted: bool, tmp_path: Path
+) -> None:
+    def without_metrics(exchange: Exchange) -> None:
+        if exchange.path == NODE_METRICS_PATH:
+            exchange.refuse(404)
+        else:
+            answer(exchange)
+
+    world = World(silent)
+    if wanted:
+        world.cache.memory.begin()
+    with FakeApi(without_metrics) as api, SnapshotWriter(tmp_path / "cluster.json") as snapshot:
+        world.read_cluster(api.client(), save_to=snapshot)
+
+    assert_is_whole(world)
+    assert [note.partition(":")[0] for note in world.notes] == [
+        "node metrics can't be read, so nodes are ranked by requests meanwhile"
+    ] * wanted
+
+
+def test_metrics_that_are_none_are_named() -> None:
+    def garbled(exchange: Exchange) -> None:
+        if exchange.path == NODE_METRICS_PATH:
+            exchange.reply(200, b"<html>")
+        else:
+            answer(exchange)
+
+    world = World(silent)
+    world.cache.memory.begin()
+    with FakeApi(garbled) as api, pytest.raises(ClusterError, match="its node metrics can't be read"):
+        world.read_cluster(api.client())

@@ -68,6 +68,7 @@ def run(
         ]
         if named is not None:
             pods.append(simulation.live(*named))
+    terminal.notes(world.notes)
     fits = True
     for index, each in enumerate(pods):
         told = simulation.decide(each)

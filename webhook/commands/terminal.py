@@ -63,6 +63,11 @@ class Terminal:
         """Print one line about what could not be done."""
         self._err.print(Text.assemble(("Error: ", "bold red"), _printable(text)))
 
+    def notes(self, texts: Iterable[str]) -> None:
+        """Print a line about each thing that the answer leaves out."""
+        for text in texts:
+            self._err.print(Text.assemble(("Note: ", "yellow"), _printable(text)))
+
     def progress(self) -> Progress:
         """Return a display of progress, which shows where somebody watches and only when it takes long."""
         return Progress(self._err)
