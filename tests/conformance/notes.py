@@ -14,6 +14,7 @@ _SECONDS = 60.0
 _TEXT = r'"([^"]*)"'
 _ATTEMPT = re.compile(rf'"Attempting to schedule pod" pod={_TEXT}')
 _NO_NODES = re.compile(rf'no nodes are registered to the cluster; waiting" pod={_TEXT}')
+_NODE = re.compile(rf'"(Added|Removed) node (?:to|from) NodeTree" node={_TEXT}')
 _GIVEN_UP = re.compile(rf'"Pod doesn\'t exist in informer cache" pod={_TEXT}')
 _SCORE = re.compile(rf'"Plugin scored node for pod" pod={_TEXT} plugin={_TEXT} node={_TEXT} score=(-?\d+)')
 _TOTAL = re.compile(rf'"Calculated node\'s final score for pod" pod={_TEXT} node={_TEXT} score=(-?\d+)')
@@ -49,6 +50,7 @@ class Notes:
         self._changed = threading.Condition()
         self._pods: dict[str, Note] = {}
         self._attempted: list[str] = []
+        self._nodes: set[str] = set()
         self._last_lines: deque[str] = deque(maxlen=20)
         self._ended = False
 
@@ -92,6 +94,8 @@ class Notes:
                     self._of(found[1]).feasible = frozenset()
                 elif found := _GIVEN_UP.search(line):
                     self._of(found[1]).given_up = True
+                elif found := _NODE.search(line):
+                    (self._nodes.add if found[1] == "Added" else self._nodes.discard)(found[2])
                 self._changed.notify_all()
 
     def log_ended(self) -> None:
@@ -100,18 +104,22 @@ class Notes:
             self._ended = True
             self._changed.notify_all()
 
-    def until_known(self, pod: str) -> frozenset[str]:
-        """Wait for the feasible nodes of a pod that has some or finds a cluster without nodes; return them.
+    def until_tried(self, pod: str) -> None:
+        """Wait for an attempt on a pod that has feasible nodes or finds a cluster without nodes.
 
-        All that the log told before the pod's attempt is noted by then.
+        All that the log told before the attempt is noted by then.
         """
 
-        def known() -> bool:
+        def tried() -> bool:
             return pod in self._attempted and self._of(pod).feasible is not None
 
         with self._changed:
-            self._wait(known, f"an attempt to schedule {pod}")
-            return self._pods[pod].feasible or frozenset()
+            self._wait(tried, f"an attempt to schedule {pod}")
+
+    def until_nodes(self, names: Collection[str]) -> None:
+        """Wait until the nodes that kube-scheduler knows are these."""
+        with self._changed:
+            self._wait(lambda: self._nodes == set(names), f"know the nodes {sorted(names)}")
 
     def until_bound(self, pods: Collection[str]) -> dict[str, Note]:
         """Wait until of these pods those with a feasible node have been bound.

@@ -5,8 +5,8 @@ it there. Where a pod goes is the extender's choice, by the pod's name, far abov
 same scenario go the same way, and through states that good scores alone would never lead to.
 
 The pod informer hands on events in order, so pods that are made first are known first, and when a pod is tried, all that
-happened to pods before it was made is known. Of nodes it is known by probes, pods of a profile without filters: their
-feasible nodes are all that the scheduler knows.
+happened to pods before it was made is known. A probe is made for that alone. Which nodes are known the log tells, so
+that no probe is needed while they come: each takes a snapshot, and one of some nodes leaves its mark on later ones.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from tests.conformance.scheduler_process import SchedulerProcess
 __all__ = ["Oracle", "OracleError"]
 
 _CONNECTIONS = 8
-_PROBES = 200
 _HOME = next(iter(NAMESPACES))
 _PROBE_NAME = "probe-"
 _PROBE_KEY = f"{_HOME}/{_PROBE_NAME}"
@@ -78,7 +77,7 @@ class Oracle:
         # Known before any node: which claims are in use on nodes that are gone depends on which snapshot comes first.
         self._probe()
         nodes = self._all(self._make, scenario.nodes)
-        self._await_nodes({node["metadata"]["name"] for node in nodes})
+        self._notes.until_nodes([node["metadata"]["name"] for node in nodes])
         # One by one: the order in which they are made is that in which they are scheduled.
         incoming = {key_of(pod): pod for pod in map(self._make, scenario.incoming)}
         self._probe()
@@ -118,21 +117,15 @@ class Oracle:
         self._extender.release()
         self._notes.until_given_up(bound)
         self._delete("/api/v1/nodes")
-        self._await_nodes(set())
+        self._notes.until_nodes([])
         self._notes.clear()
 
     def _delete(self, path: str) -> Json:
         deleted: Json = self._cluster.request("DELETE", f"{path}?gracePeriodSeconds=0")
         return deleted
 
-    def _await_nodes(self, names: set[str]) -> None:
-        for _ in range(_PROBES):
-            if self._probe() == names:
-                return
-        raise OracleError(f"kube-scheduler doesn't come to know the nodes {sorted(names)}")
-
-    def _probe(self) -> frozenset[str]:
-        """Return the names of all nodes that kube-scheduler knows, when it is done with all pods made before."""
+    def _probe(self) -> None:
+        """Return when kube-scheduler is done with all that happened to pods before."""
         name = f"{_PROBE_NAME}{next(self._probes)}"
         pod = self._make(
             {
@@ -142,7 +135,7 @@ class Oracle:
                 "spec": {"schedulerName": PROBE, "containers": [{"name": "main", "image": "main"}]},
             }
         )
-        return self._notes.until_known(key_of(pod))
+        self._notes.until_tried(key_of(pod))
 
     def _conditions(self) -> dict[str, Json]:
         """Return the PodScheduled condition of each pod that has one."""

@@ -12,6 +12,11 @@ I0101 00:00:00.3 7 schedule_one.go:1052] "Calculated node's final score for pod"
 I0101 00:00:00.4 7 schedule_one.go:117] "Attempting to schedule pod" pod="alpha/q"
 I0101 00:00:00.5 7 schedule_one.go:1190] "Unable to schedule pod; no nodes are registered to the cluster; waiting" pod="alpha/q"
 """
+NODES = """\
+I0101 00:00:00.1 7 node_tree.go:65] "Added node to NodeTree" node="n1" zone=":\\x00:zone-c"
+I0101 00:00:00.1 7 node_tree.go:65] "Added node to NodeTree" node="n2" zone=""
+I0101 00:00:00.2 7 node_tree.go:79] "Removed node from NodeTree" node="n1" zone=":\\x00:zone-c"
+"""
 DELETED = """\
 E0101 00:00:01.1 7 schedule_one.go:1198] "Error scheduling pod; retrying" err="only noted" logger="UnhandledError" pod="alpha/p"
 I0101 00:00:01.2 7 schedule_one.go:1205] "Pod doesn't exist in informer cache" pod="alpha/p" err="pod \\"p\\" not found"
@@ -75,8 +80,17 @@ def test_a_binding_that_has_only_failed_is_not_over() -> None:
         notes.until_given_up(["alpha/p"])
 
 
-def test_a_cluster_without_nodes_is_known_from_the_log_alone() -> None:
-    assert read(LOG).until_known("alpha/q") == frozenset()
+def test_a_pod_in_a_cluster_without_nodes_is_seen_to_be_tried_by_the_log_alone() -> None:
+    read(LOG).until_tried("alpha/q")
+
+
+def test_the_log_tells_which_nodes_are_known() -> None:
+    notes = read(NODES)
+
+    notes.until_nodes(["n2"])
+    notes.log_ended()
+    with pytest.raises(OracleError, match="know the nodes"):
+        notes.until_nodes(["n1", "n2"])
 
 
 def test_a_log_that_ends_too_early_is_an_error_that_shows_its_end() -> None:
@@ -84,4 +98,4 @@ def test_a_log_that_ends_too_early_is_an_error_that_shows_its_end() -> None:
     notes.log_ended()
 
     with pytest.raises(OracleError, match="no nodes are registered"):
-        notes.until_known("alpha/r")
+        notes.until_tried("alpha/r")
