@@ -121,3 +121,36 @@ def test_an_answer_of_unknown_length_is_chunked(sock: CountingSocket) -> None:
 
     assert b"\r\nTransfer-Encoding: chunked\r\n" in sock.sent[0]
     assert sock.sent[0].endswith(b"\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n")
+
+
+class Closing(list[bytes]):
+    """An answer that calls something when it is closed."""
+
+    def __init__(self, when_closed: Callable[[], object]) -> None:
+        super().__init__([b"onetwo"])
+        self.close = when_closed
+
+
+def answering(pieces: Iterable[bytes]) -> Any:
+    def app(_environ: object, start_response: StartResponse) -> Iterable[bytes]:
+        start_response("200 OK", [("Content-Length", "6")])
+        return pieces
+
+    return app
+
+
+def test_an_answer_is_closed_when_the_client_has_it(sock: CountingSocket) -> None:
+    sent_before: list[int] = []
+
+    ask(asked(sock), answering(Closing(lambda: sent_before.append(len(sock.sent)))))
+
+    assert sent_before == [1]
+
+
+def test_what_goes_wrong_after_the_answer_is_logged_and_the_connection_goes_on(
+    sock: CountingSocket, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert ask(asked(sock), answering(Closing(lambda: 1 // 0)))
+
+    assert len(sock.sent) == 1
+    assert "ZeroDivisionError" in caplog.text

@@ -7,7 +7,7 @@ import logging
 from webhook.admission.review import Review
 from webhook.admission.verdict import Verdict
 
-__all__ = ["log_decision"]
+__all__ = ["is_logged", "log_decision"]
 
 # A part of its own, so that it can be filtered by.
 log = logging.getLogger("custom_scheduler.admission")
@@ -21,14 +21,20 @@ _SAID = {
 }
 
 
+def is_logged(verdict: Verdict) -> bool:
+    """Tell whether a decision gets a line."""
+    return log.isEnabledFor(_level(verdict))
+
+
+def _level(verdict: Verdict) -> int:
+    return logging.DEBUG if verdict.allowed else logging.INFO
+
+
 def log_decision(path: str, review: Review, verdict: Verdict, seconds: float) -> None:
     """Log who asked for what, and what came of it. Names are as the API server has them, and may be anything."""
-    level = logging.DEBUG if verdict.allowed else logging.INFO
-    if not log.isEnabledFor(level):
-        return
     said = [] if verdict.allowed else [verdict.message]
     log.log(
-        level,
+        _level(verdict),
         _SAID[verdict.outcome],
         *said,
         extra={

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import time
 from collections.abc import Callable, Iterable, MutableMapping
@@ -14,6 +15,8 @@ from gunicorn.http import Request, wsgi
 from webhook.serving.connection import Connection
 
 __all__ = ["exchange"]
+
+log = logging.getLogger("custom_scheduler.serving")
 
 Application = Callable[[MutableMapping[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -64,7 +67,8 @@ def _date(seconds: int) -> str:
 def exchange(app: Application, request: Request, conn: Connection, *, last: bool) -> bool:
     """Answer a request; return whether the connection can be used for another one, which `last` forbids.
 
-    An answer has to fit into memory. Raises what the application raises; nothing has been sent then.
+    An answer has to fit into memory. Raises what the application raises; nothing has been sent then. What it has to
+    do when its answer is closed is done when the client has the answer.
     """
     outgoing = _Outgoing(conn.sock)
     sock = cast("socket.socket", outgoing)
@@ -77,8 +81,15 @@ def exchange(app: Application, request: Request, conn: Connection, *, last: bool
         for piece in pieces:
             response.write(piece)
         response.close()
+        outgoing.flush()
     finally:
+        _wind_up(pieces)
+    return not response.should_close()
+
+
+def _wind_up(pieces: Iterable[bytes]) -> None:
+    try:
         if hasattr(pieces, "close"):
             pieces.close()
-    outgoing.flush()
-    return not response.should_close()
+    except Exception:  # the client has its answer
+        log.exception("could not wind up a request")
