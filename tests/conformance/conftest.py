@@ -32,13 +32,11 @@ _WIDTH = 110
 _RUN = pytest.StashKey[Run]()
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
         if item.path.is_relative_to(here) and "conformance" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.e2e)
-            item.add_marker(pytest.mark.conformance)
             # The first of them waits for all seeds.
             item.add_marker(pytest.mark.timeout(_SECONDS))
 
