@@ -59,9 +59,7 @@ class Trust:
         now = self._clock()
         if self._read_at is None or now - self._read_at > LEAF_LIFETIME.total_seconds():
             # Whatever is missing now may have been so for long: by then, the others no longer wait for this replica.
-            self._carried, self._established, is_first = {}, set(), True
-        else:
-            is_first = False
+            self._carried, self._established = {}, set()
         self._read_at = now
         found = [_by_fingerprint(bundle) for bundle in bundles]
         first, *others = found or [{}]
@@ -69,7 +67,7 @@ class Trust:
         gone = {name: (each, gone_at or now) for name, (each, gone_at) in self._carried.items()}
         self._carried = gone | {name: (each, None) for name, each in everywhere.items()}
         self._since = {name: self._since.get(name, now) for name in everywhere}
-        self._established |= {name for name in everywhere if is_first or self._has_lasted(self._since[name])}
+        self._established |= {name for name in everywhere if self._has_lasted(self._since[name])}
         self.met(each for carried in found for each in carried.values())
         if found:
             self._uncalled_since = None
@@ -81,7 +79,7 @@ class Trust:
         return fingerprint in self._since
 
     def is_established(self, fingerprint: str) -> bool:
-        """Tell whether this CA was in every entry before this replica came, or has settled since."""
+        """Tell whether every entry has had this CA for long enough once, as this replica saw itself."""
         since = self._since.get(fingerprint, self._uncalled_since)
         return fingerprint in self._established or self._has_lasted(since)
 
