@@ -130,6 +130,7 @@ def ops_port() -> Iterator[int]:
         listener,
         not_ready=list,
         metrics=bytes,
+        component="binder",
         documents={"/plugins": lambda: json.dumps(told).encode()},
     )
     server.start()
