@@ -50,6 +50,10 @@ def play(gate: Gate, pytestconfig: pytest.Config) -> Play:
     def play(scenario: str) -> Result:
         result = gate.play(scenario, _CALLS)
         pytestconfig.stash[_results].append(result)
+        if FULL_CALLS:  # a run takes a quarter of an hour: show how far it is
+            reporter = pytestconfig.pluginmanager.get_plugin("terminalreporter")
+            assert reporter is not None
+            reporter.write_line(f" {table([result]).splitlines()[-1]}")
         return result
 
     return play

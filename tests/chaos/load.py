@@ -37,6 +37,8 @@ class Tally:
     """The first few, with the second in which each was due."""
     texts: Counter[str] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
+    latest: float = 0.0
+    """By how much the latest call began after it was due: a machine with nothing to spare shows here."""
 
     def count(self, answer: Answer, *, due_at: float, took: float) -> None:
         """Take the answer to a call that was due `due_at` seconds after the first one."""
@@ -88,7 +90,9 @@ class Load:
     def _run(self) -> None:
         number = 0
         while not self._stopping.wait(max(0.0, self._started + number / self._rate - time.monotonic())):
-            self._pool.submit(self._call, number, number / self._rate)
+            due_at = number / self._rate
+            self.tally.latest = max(self.tally.latest, time.monotonic() - self._started - due_at)
+            self._pool.submit(self._call, number, due_at)
             number += 1
 
     def _call(self, number: int, due_at: float) -> None:

@@ -47,5 +47,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     p50_ms: float
     p99_ms: float
     longest_ms: float
+    latest_ms: float
+    """By how much the latest call began too late, for want of a processor."""
     answers: dict[str, int]
     proof: dict[str, Any]

@@ -10,7 +10,7 @@ from tests.chaos.conftest import Play, options
 from tests.chaos.gate import Gate
 from tests.chaos.test_no_failed_call import assert_no_failed_call
 
-pytestmark = [pytest.mark.cert_manager, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.cert_manager, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")

@@ -127,6 +127,7 @@ class Stage:
             p50_ms=tally.quantile(0.5) * 1000,
             p99_ms=tally.quantile(0.99) * 1000,
             longest_ms=tally.quantile(1) * 1000,
+            latest_ms=tally.latest * 1000,
             answers=dict(tally.texts.most_common(4)),
             proof=proof,
         )
