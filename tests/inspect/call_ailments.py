@@ -33,6 +33,16 @@ def one_less(item: Json) -> None:
     del item["webhooks"][-1]
 
 
+def ready(number: int) -> Callable[[Json], None]:
+    """Return an edit of a Deployment after which so many replicas are ready."""
+
+    def edit(item: Json) -> None:
+        # The API server takes no more available replicas than ready ones.
+        item["status"] |= {"readyReplicas": number, "availableReplicas": number}
+
+    return edit
+
+
 def selecting(namespace: str) -> Callable[[Json], None]:
     """Return an edit after which the first entry doesn't leave this namespace out."""
 
@@ -181,7 +191,7 @@ OF_CALLS = [
     ),
     Ailment(
         "one replica of two",
-        partial(changed, DEPLOYMENT, put("status", "readyReplicas", to=1)),
+        partial(changed, DEPLOYMENT, ready(1)),
         "warn",
         "replicas",
         "1 of 2 replicas of Deployment custom-scheduler/custom-scheduler",
@@ -189,7 +199,7 @@ OF_CALLS = [
     ),
     Ailment(
         "no replica of the binder",
-        partial(changed, f"{DEPLOYMENT}-binder", put("status", "readyReplicas", to=0)),
+        partial(changed, f"{DEPLOYMENT}-binder", ready(0)),
         "fail",
         "replicas",
         "0 of 2 replicas of Deployment custom-scheduler/custom-scheduler-binder",
