@@ -45,7 +45,9 @@ def lines(
 ) -> list[dict[str, Any]]:
     """Return what is logged about a request."""
     configure_logging("json", level=level, stream=stream)
-    assert client.post(path, data=review, content_type="application/json").status_code == 200
+    # Buffered, the answer is closed, as a server closes it once it is sent.
+    answer = client.post(path, data=review, content_type="application/json", buffered=True)
+    assert answer.status_code == 200
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
@@ -72,7 +74,7 @@ def test_a_denial_is_one_line_for_people_too(client: FlaskClient, stream: io.Str
     logging.getLogger().handlers[0].setFormatter(TextFormatter())
     review = body(pod(), uid="u-1", namespace="team-a", name="web", userInfo={"username": "dev"})
 
-    client.post("/validate", data=review, content_type="application/json")
+    client.post("/validate", data=review, content_type="application/json", buffered=True)
 
     (line,) = stream.getvalue().splitlines()
     assert " INFO    denied: Pod must have custom label" in line
@@ -115,7 +117,7 @@ def test_names_in_a_request_can_neither_forge_a_line_nor_make_it_long(
         pod({evil: evil}), uid=evil, name=evil, namespace=evil, userInfo={"username": evil, "groups": [evil]}
     )
 
-    client.post("/validate", data=review, content_type="application/json")
+    client.post("/validate", data=review, content_type="application/json", buffered=True)
 
     line = stream.getvalue().removesuffix("\n")
     assert "denied: " in line
