@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit test-cert-manager conformance chaos check format cluster bench-admission bench-decisions bench-memory-usage bench-extender clean
+.PHONY: help demo test test-unit test-cert-manager conformance chaos check format cluster bench-admission bench-decisions bench-memory-usage bench-serving bench-extender clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
