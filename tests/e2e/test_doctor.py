@@ -29,7 +29,8 @@ def cluster() -> Iterator[DevCluster]:
 
 @pytest.fixture
 def installation(cluster: DevCluster) -> Iterator[Installation]:
-    with Installation(cluster) as installation:
+    # A webhook that starts beside the CA of others waits for as long.
+    with Installation(cluster, options=["--ca-settle-seconds", "1"]) as installation:
         wait = [
             "wait",
             "--for=create",

@@ -91,6 +91,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
         fail_open_and_closed(cluster, installation)
         before = scrape(cluster, installation, binder)
         use(cluster, installation)
+        eventually(partial(has_handed_over, binder), "what the binder hands over once a second")
         after = scrape(cluster, installation, binder)
         yield Observed(kept(before, after), after[1].text, theirs())
 
@@ -102,6 +103,18 @@ def scrape(cluster: DevCluster, installation: Installation, binder: Binder) -> l
         Scrape(ops.data.decode(), target("binder-1", "binder")),
         api_server_metrics(cluster),
     ]
+
+
+def has_handed_over(binder: Binder) -> bool:
+    ops = urllib3.request("GET", f"http://127.0.0.1:{binder.ops_port}/metrics", retries=False, timeout=5)
+    return all(
+        f"\n{name}{{" in ops.data.decode()
+        for name in (
+            "scheduler_unschedulable_pods",
+            "scheduler_framework_extension_point_duration_seconds_sum",
+            "scheduler_plugin_evaluation_total",
+        )
+    )
 
 
 def fail_open_and_closed(cluster: DevCluster, installation: Installation) -> None:

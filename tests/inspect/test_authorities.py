@@ -111,7 +111,7 @@ def test_the_replica_that_a_rotation_waits_for_is_told() -> None:
 
 @pytest.mark.parametrize(("before", "ended"), [(0, False), (61, True)])
 def test_a_lease_that_has_ended_is_told_as_counted_no_more(before: int, ended: bool) -> None:
-    told = seen(OLD, leases={"one": OLD_SERVED}, told_at=NOW - timedelta(seconds=before))
+    told = seen(OLD, leases={"one": OLD_SERVED}, told_at=datetime.now(UTC) - timedelta(seconds=before))
 
     assert [each.ended for each in told.replicas] == [ended]
 

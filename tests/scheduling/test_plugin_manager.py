@@ -26,7 +26,9 @@ Write = Callable[..., Path]
 
 
 @pytest.fixture(autouse=True)
-def _no_module_left() -> Iterator[None]:
+def _no_module_of_others(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in modules():
+        monkeypatch.delitem(sys.modules, name)
     yield
     for name in [name for name in sys.modules if name.startswith("custom_scheduler_plugins.")]:
         del sys.modules[name]
