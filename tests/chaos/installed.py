@@ -136,7 +136,11 @@ class Installed:
 
     def forget_killed(self) -> None:
         """Delete the Leases of replicas that were killed and don't come back, as docs/operations.md says."""
-        staying = {f"{_LEASE_PREFIX}{each['metadata']['name']}" for each in self.pods()}
+        staying = {
+            f"{_LEASE_PREFIX}{each['metadata']['name']}"
+            for each in self.pods()
+            if each["status"].get("phase") == "Running" and "deletionTimestamp" not in each["metadata"]
+        }
         path = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
         for lease in self.cluster.request("GET", path)["items"]:
             name = lease["metadata"]["name"]

@@ -212,7 +212,9 @@ def every_stop_is_a_kill(world: World) -> Proof:
     broken = {each["metadata"]["uid"] for each in installed.pods()}
     _change_template(installed, grace=1, env=None)  # which an apply leaves to whoever put it there
     installed.apply()
-    installed.wait_gone(broken)
+    # Those that came in between are killed too.
+    ending = {each["metadata"]["uid"] for each in installed.pods() if "deletionTimestamp" in each["metadata"]}
+    installed.wait_gone(broken | ending)
     installed.forget_killed()
     return {"killed": 1}
 
