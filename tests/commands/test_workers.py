@@ -148,8 +148,7 @@ def test_a_gauge_is_one_value_whichever_worker_is_asked_and_after_one_was_killed
 
     generation = load_policy(POLICY, own_namespace="custom-scheduler").generation
     # A worker that is still starting says so if it is asked.
-    eventually(lambda: gauges()[1] == 1)
-    before = gauges()
+    before = eventually(lambda: seen if (seen := gauges())[1] == 1 else None)
     assert before[0] == generation
     assert before[2] is not None
 
