@@ -6,18 +6,13 @@ import msgspec
 import pytest
 
 from tests.binder.scheduler import bound_to, pod
-from webhook.binder.changes import (
-    apply_controller_change,
-    apply_namespace_change,
-    apply_node_change,
-    apply_pod_change,
-    apply_service_change,
-    apply_storage_change,
-)
+from webhook.binder.changes import apply_node_change, apply_other_change, apply_pod_change
 from webhook.binder.queue import SchedulingQueue
 from webhook.binder.queued_pod import Place
 from webhook.kube.informer import Change
+from webhook.kube.meta import HasMetadata
 from webhook.scheduling.cache import Cache
+from webhook.scheduling.kinds import KINDS
 from webhook.scheduling.labels import EVERYTHING
 from webhook.scheduling.objects import Namespace, PersistentVolumeClaim, Pod, ReplicaSet, Service
 from webhook.scheduling.testing import make_framework, make_node, make_pod
@@ -34,6 +29,10 @@ class Harness:
 
     def pod(self, old: Pod | None, new: Pod | None) -> None:
         apply_pod_change(Change(old=old, new=new), self.cache, self.queue, OURS)
+
+    def other(self, old: HasMetadata | None, new: HasMetadata | None) -> None:
+        (kind,) = [each for each in KINDS if each.type is type(old or new)]
+        apply_other_change(kind, Change(old=old, new=new), self.cache, self.queue)
 
     def active(self) -> int:
         return self.queue.count(Place.ACTIVE)
@@ -136,9 +135,9 @@ def decoded(kind: type[T], name: str, **more: Any) -> T:
 def test_labels_of_namespaces_are_taken_over_and_forgotten(harness: Harness) -> None:
     theirs = msgspec.convert({"metadata": {"name": "theirs", "labels": {"team": "a"}}}, Namespace)
 
-    apply_namespace_change(Change(old=None, new=theirs), harness.cache, harness.queue)
+    harness.other(None, theirs)
     known = harness.cache.namespaces.labels("theirs")
-    apply_namespace_change(Change(old=theirs, new=None), harness.cache, harness.queue)
+    harness.other(theirs, None)
 
     assert known == {"team": "a"}
     assert harness.cache.namespaces.labels("theirs") == {}
@@ -150,11 +149,11 @@ def test_services_and_controllers_are_taken_over_and_forgotten(harness: Harness)
     reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "owner", "controller": True}
     replica = make_pod(labels={"app": "web"}, metadata={"ownerReferences": [reference]})
 
-    apply_service_change(Change(old=None, new=web), harness.cache, harness.queue)
-    apply_controller_change(Change(old=None, new=owner), harness.cache, harness.queue)
+    harness.other(None, web)
+    harness.other(None, owner)
     known = harness.cache.workloads.replicas_of(replica)
-    apply_service_change(Change(old=web, new=None), harness.cache, harness.queue)
-    apply_controller_change(Change(old=owner, new=None), harness.cache, harness.queue)
+    harness.other(web, None)
+    harness.other(owner, None)
 
     assert known == EVERYTHING.requiring({"app": "web", "hash": "1"})
     assert harness.cache.workloads.replicas_of(replica) == EVERYTHING
@@ -173,9 +172,9 @@ def test_a_claim_wakes_the_pods_that_wait_for_storage_and_no_others(harness: Har
         harness.queue.reject(queued, frozenset({plugin}))
     claim = decoded(PersistentVolumeClaim, "c")
 
-    apply_storage_change(Change(old=None, new=claim), harness.cache, harness.queue)
+    harness.other(None, claim)
     known = harness.cache.storage.claim("default", "c")
-    apply_storage_change(Change(old=claim, new=None), harness.cache, harness.queue)
+    harness.other(claim, None)
 
     assert known == claim
     assert harness.cache.storage.claim("default", "c") is None

@@ -2,44 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
-from typing import TypeAlias, TypeVar
+from collections.abc import Container
+from typing import TypeVar
 
 from webhook.binder.queue import SchedulingQueue
 from webhook.kube.informer import Change
 from webhook.kube.meta import HasMetadata
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.events import Action, Resource, assigned_pod_event, node_event, object_event
+from webhook.scheduling.kinds import Kind
 from webhook.scheduling.objects import (
     CSIDriver,
     CSINode,
-    Namespace,
     Node,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
-    Service,
     StorageClass,
 )
-from webhook.scheduling.storage import StorageObject
-from webhook.scheduling.workloads import Controller
 
-__all__ = [
-    "Apply",
-    "apply_controller_change",
-    "apply_namespace_change",
-    "apply_node_change",
-    "apply_pod_change",
-    "apply_service_change",
-    "apply_storage_change",
-]
+__all__ = ["apply_node_change", "apply_other_change", "apply_pod_change"]
 
 T = TypeVar("T", bound=HasMetadata)
 
-# Takes over the change of one kind of object, and wakes the pods that it may help.
-Apply: TypeAlias = Callable[[Change[T], Cache, SchedulingQueue], None]
-
-_STORAGE_RESOURCES: dict[type[StorageObject], Resource] = {
+_STORAGE_RESOURCES: dict[type[HasMetadata], Resource] = {
     PersistentVolumeClaim: Resource.PERSISTENT_VOLUME_CLAIM,
     PersistentVolume: Resource.PERSISTENT_VOLUME,
     StorageClass: Resource.STORAGE_CLASS,
@@ -84,40 +70,15 @@ def apply_pod_change(
         queue.remove(known.metadata.uid)
 
 
-def apply_namespace_change(change: Change[Namespace], cache: Cache, _queue: SchedulingQueue) -> None:
-    """Take over a namespace's change. It wakes no pod: kube-scheduler's plugins wait for none either."""
-    if change.new is not None:
-        cache.namespaces.set(change.new)
-    elif change.old is not None:
-        cache.namespaces.remove(change.old.metadata.name)
+def apply_other_change(kind: Kind[T], change: Change[T], cache: Cache, queue: SchedulingQueue) -> None:
+    """Take over the change of an object of another kind, and wake the pods that it may help.
 
-
-def apply_service_change(change: Change[Service], cache: Cache, _queue: SchedulingQueue) -> None:
-    """Take over a Service's change, which says which pods belong together; it makes room for none."""
-    if change.new is not None:
-        cache.workloads.set_service(change.new)
-    elif change.old is not None:
-        cache.workloads.remove_service(change.old)
-
-
-def apply_controller_change(change: Change[Controller], cache: Cache, _queue: SchedulingQueue) -> None:
-    """Take over a controller's change, in the same way."""
-    if change.new is not None:
-        cache.workloads.set_controller(change.new)
-    elif change.old is not None:
-        cache.workloads.remove_controller(change.old)
-
-
-def apply_storage_change(change: Change[StorageObject], cache: Cache, queue: SchedulingQueue) -> None:
-    """Take over the change of a claim, a volume or what is around them, and wake the pods that it may help."""
-    known = change.new or change.old
-    if known is None:
-        return
-    if change.new is not None:
-        cache.storage.put(change.new)
-    else:
-        cache.storage.remove(known)
-    if (event := object_event(_STORAGE_RESOURCES[type(known)], change.old, change.new)) is not None:
+    Those of claims, volumes and what is around them may. A namespace, a Service and a controller make room for none,
+    and kube-scheduler's plugins wait for none of them either.
+    """
+    kind.take(cache, change.old, change.new)
+    resource = _STORAGE_RESOURCES.get(kind.type)
+    if resource is not None and (event := object_event(resource, change.old, change.new)) is not None:
         queue.wake(event, change.old, change.new)
 
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from webhook.binder.binding import BindResult
 from webhook.binder.binding_cycles import Binder, BindingCycles
-from webhook.binder.changes import Apply, apply_node_change, apply_pod_change
+from webhook.binder.changes import apply_node_change, apply_other_change, apply_pod_change
 from webhook.binder.failures import FailureHandler
 from webhook.binder.queue import SchedulingQueue
 from webhook.binder.queued_pod import QueuedPod
@@ -24,6 +24,7 @@ from webhook.observe import node_metrics, plugin_metrics
 from webhook.observe import scheduling_metrics as metrics
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.framework import Framework
+from webhook.scheduling.kinds import Kind
 from webhook.scheduling.objects import Node, NodeMetrics, Pod
 from webhook.scheduling.outcome import Placement, PluginFailure
 
@@ -93,9 +94,9 @@ class SchedulingLoop:
         """Take in what a watch told of a node."""
         self._inbox.put(partial(self._take_node, change))
 
-    def other_changed(self, apply: Apply[T], change: Change[T]) -> None:
-        """A watch told of an object of another kind, whose change `apply` takes over."""
-        self._inbox.put(partial(apply, change, self._cache, self._queue))
+    def other_changed(self, kind: Kind[T], change: Change[T]) -> None:
+        """Take in what a watch told of an object of another kind."""
+        self._inbox.put(partial(apply_other_change, kind, change, self._cache, self._queue))
 
     def measured(self, measurements: Sequence[NodeMetrics]) -> None:
         """Take in what metrics.k8s.io told of the nodes."""

@@ -4,65 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
-from webhook.binder.changes import (
-    Apply,
-    apply_controller_change,
-    apply_namespace_change,
-    apply_service_change,
-    apply_storage_change,
-)
 from webhook.binder.loop import SchedulingLoop
 from webhook.binder.takeover import Listing
 from webhook.kube.informer import Change, Informer
 from webhook.kube.meta import HasMetadata
 from webhook.kube.transport import KubeClient
 from webhook.scheduling.kinds import KINDS, Kind
-from webhook.scheduling.objects import (
-    CSIDriver,
-    CSINode,
-    Namespace,
-    Node,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    Pod,
-    ReplicaSet,
-    ReplicationController,
-    Service,
-    StatefulSet,
-    StorageClass,
-)
+from webhook.scheduling.objects import Node, Pod
 
 __all__ = ["Watches"]
 
 T = TypeVar("T", bound=HasMetadata)
 
 
-# Who in the loop hears of a change.
-_Tell: TypeAlias = Callable[[SchedulingLoop, Change[Any]], None]
-
-
-def _other(apply: Apply[T]) -> _Tell:
-    def tell(loop: SchedulingLoop, change: Change[T]) -> None:
-        loop.other_changed(apply, change)
-
-    return tell
-
-
-_TELL: dict[type[Any], _Tell] = {
+# Of changes of these kinds the loop hears apart.
+_TELL: dict[type[Any], Callable[[SchedulingLoop, Change[Any]], None]] = {
     Node: SchedulingLoop.node_changed,
     Pod: SchedulingLoop.pod_changed,
-    Namespace: _other(apply_namespace_change),
-    Service: _other(apply_service_change),
-    ReplicationController: _other(apply_controller_change),
-    ReplicaSet: _other(apply_controller_change),
-    StatefulSet: _other(apply_controller_change),
-    PersistentVolumeClaim: _other(apply_storage_change),
-    PersistentVolume: _other(apply_storage_change),
-    StorageClass: _other(apply_storage_change),
-    CSINode: _other(apply_storage_change),
-    CSIDriver: _other(apply_storage_change),
 }
 
 
@@ -108,7 +68,13 @@ class Watches:
         return reasons
 
     def _informer(self, client: KubeClient, kind: Kind[T]) -> Informer[T]:
-        tell = _TELL[kind.type]
+        apart = _TELL.get(kind.type)
+
+        def tell(change: Change[T]) -> None:
+            if apart is not None:
+                apart(self._loop(), change)
+            else:
+                self._loop().other_changed(kind, change)
 
         def listed() -> None:
             self._unlisted.discard(kind.plural)
@@ -118,7 +84,7 @@ class Watches:
             client,
             kind.path,
             kind.type,
-            lambda change: tell(self._loop(), change),
+            tell,
             query=kind.query,
             on_synced=listed,
         )

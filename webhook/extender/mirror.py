@@ -82,9 +82,6 @@ class Mirror:
     def _take(self, kind: Kind[T]) -> Callable[[Change[T]], None]:
         def take(change: Change[T]) -> None:
             with self._lock:
-                if change.new is not None:
-                    kind.put(self._cache, change.new)
-                elif change.old is not None:
-                    kind.drop(self._cache, change.old)
+                kind.take(self._cache, change.old, change.new)
 
         return take

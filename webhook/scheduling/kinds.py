@@ -47,6 +47,13 @@ class Kind(Generic[T]):
         """Where all objects of this kind are listed."""
         return f"{self.api}/{self.plural}"
 
+    def take(self, cache: Cache, old: T | None, new: T | None) -> None:
+        """Tell a cache how an object has changed: it is as `new`, or was as `old` and is no more."""
+        if new is not None:
+            self.put(cache, new)
+        elif old is not None:
+            self.drop(cache, old)
+
     @property
     def name(self) -> str:
         """The kind as objects call it."""
