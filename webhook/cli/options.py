@@ -9,16 +9,18 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from webhook.settings import OpsSettings
+from webhook.settings import OpsSettings, ServerSettings
 
 __all__ = [
     "FILE",
     "PORT",
     "cluster_options",
+    "drain_option",
     "installation_options",
     "log_options",
     "ops_options",
     "output_option",
+    "pair_options",
     "setting",
 ]
 
@@ -65,6 +67,16 @@ installation_options = _options(
 ops_options = _options(
     setting(OpsSettings, "--ops-host", help="Address of the ops port."),
     setting(OpsSettings, "--ops-port", type=PORT, help="Plain HTTP: /healthz /readyz /metrics."),
+)
+drain_option = setting(
+    ServerSettings,
+    "--drain-seconds",
+    type=click.FloatRange(0, 300),
+    help="After SIGTERM: unready, but still answering, for so long.",
+)
+pair_options = _options(
+    click.option("--tls-cert", type=FILE, help="Certificate chain, PEM; re-read when it changes."),
+    click.option("--tls-key", type=FILE, help="Its private key, PEM."),
 )
 log_options = _options(
     click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True),

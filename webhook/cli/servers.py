@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from webhook.cli.options import FILE, PORT, cluster_options, log_options, ops_options, setting
+from webhook.cli.options import (
+    FILE,
+    PORT,
+    cluster_options,
+    drain_option,
+    log_options,
+    ops_options,
+    pair_options,
+    setting,
+)
 from webhook.observe.exposition import shared_between_workers
 from webhook.observe.logs import LogFormat, LogLevel, configure_logging
 from webhook.settings import (
@@ -31,19 +40,13 @@ __all__ = ["binder", "extender", "serve"]
 @ops_options
 @setting(ServerSettings, "--workers", type=click.IntRange(1, 64), help="Processes.")
 @setting(ServerSettings, "--threads", type=click.IntRange(1, 1024), help="Threads a process.")
-@setting(
-    ServerSettings,
-    "--drain-seconds",
-    type=click.FloatRange(0, 300),
-    help="After SIGTERM: unready, but still answering, for so long.",
-)
+@drain_option
 @click.option(
     "--cert-mode",
     type=click.Choice(["self-signed", "files"]),
     help="Default: files where a pair is given, else self-signed.",
 )
-@click.option("--tls-cert", type=FILE, help="Certificate chain, PEM; re-read when it changes.")
-@click.option("--tls-key", type=FILE, help="Its private key, PEM.")
+@pair_options
 @click.option("--client-ca", type=FILE, help="Demand client certificates signed by this CA.")
 @setting(
     ServeSettings,
@@ -115,14 +118,8 @@ def binder(*, namespace: str | None, log_format: LogFormat, log_level: LogLevel,
 @setting(ServerSettings, "--host", help="Address of the TLS port.")
 @setting(ServerSettings, "--port", type=PORT, help="TLS port that kube-scheduler calls.")
 @ops_options
-@setting(
-    ServerSettings,
-    "--drain-seconds",
-    type=click.FloatRange(0, 300),
-    help="After SIGTERM: unready, but still answering, for so long.",
-)
-@click.option("--tls-cert", type=FILE, help="Certificate chain, PEM; re-read when it changes.")
-@click.option("--tls-key", type=FILE, help="Its private key, PEM.")
+@drain_option
+@pair_options
 @click.option("--client-ca", type=FILE, help="The CA of kube-scheduler's client certificate, PEM.")
 @click.option("--kubeconfig", type=FILE, help="Default: the pod's own, $KUBECONFIG, ~/.kube/config.")
 @click.option(

@@ -25,9 +25,10 @@ from webhook.server.certificates import FileCertificates, SelfSignedCertificates
 from webhook.server.custodian import Custodian
 from webhook.server.obtain import obtain_custody
 from webhook.server.registration import Registration
-from webhook.server.service import AdmissionService, Certificates
+from webhook.server.service import AdmissionService
 from webhook.serving.application import serve
 from webhook.serving.options import ServingOptions
+from webhook.serving.service import Certificates
 from webhook.serving.slots import WorkerSlots
 from webhook.settings import ServeSettings, own_namespace
 

@@ -6,7 +6,6 @@ import random
 import ssl
 import threading
 from collections.abc import Callable
-from typing import Protocol
 
 from webhook.extender.app import create_app
 from webhook.extender.mirror import Mirror
@@ -15,24 +14,9 @@ from webhook.kube.transport import KubeClient
 from webhook.observe.exposition import exposition
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.framework import Framework
+from webhook.serving.service import Certificates
 
-__all__ = ["Certificates", "ExtenderService"]
-
-
-class Certificates(Protocol):
-    """Where this worker's TLS context comes from."""
-
-    def start(self) -> None:
-        """Begin to keep the certificate up to date."""
-
-    def stop(self) -> None:
-        """End what `start` began."""
-
-    def context(self) -> ssl.SSLContext:
-        """Return the context that new handshakes use."""
-
-    def not_ready(self) -> list[str]:
-        """Return why calls would fail; nothing when they would not."""
+__all__ = ["ExtenderService"]
 
 
 class ExtenderService:

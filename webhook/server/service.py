@@ -12,27 +12,12 @@ from webhook.observe.exposition import exposition
 from webhook.periodic import PeriodicThread
 from webhook.policy.reload import PolicySource
 from webhook.server.app import create_app
+from webhook.serving.service import Certificates
 
-__all__ = ["POLICY_POLL_SECONDS", "AdmissionService", "Certificates", "Companion"]
+__all__ = ["POLICY_POLL_SECONDS", "AdmissionService", "Companion"]
 
 # A policy is to be in force within two seconds of its file's change.
 POLICY_POLL_SECONDS = 0.5
-
-
-class Certificates(Protocol):
-    """Where this worker's TLS context comes from."""
-
-    def start(self) -> None:
-        """Begin to keep the certificate, and its registration, up to date."""
-
-    def stop(self) -> None:
-        """End what `start` began."""
-
-    def context(self) -> ssl.SSLContext:
-        """Return the context that new handshakes use."""
-
-    def not_ready(self) -> list[str]:
-        """Return why calls from the API server would fail; nothing when they would not."""
 
 
 class Companion(Protocol):

@@ -9,7 +9,23 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
-__all__ = ["MakeService", "Service"]
+__all__ = ["Certificates", "MakeService", "Service"]
+
+
+class Certificates(Protocol):
+    """Where a worker's TLS context comes from."""
+
+    def start(self) -> None:
+        """Begin to keep the certificate, and its registration, up to date."""
+
+    def stop(self) -> None:
+        """End what `start` began."""
+
+    def context(self) -> ssl.SSLContext:
+        """Return the context that new handshakes use."""
+
+    def not_ready(self) -> list[str]:
+        """Return why calls would fail; nothing when they would not."""
 
 
 class Service(Protocol):
