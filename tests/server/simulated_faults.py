@@ -114,7 +114,9 @@ def is_survivable(world: World, fault: Callable[[World], None]) -> bool:
     copies = {
         "secret": world.custody is not None,
         "bundle": any(world.configuration.bundles()),
-        "replica": any(not each.is_cut and not each.is_asleep for each in world.replicas),
+        "replica": any(
+            not each.is_cut and not each.is_asleep and not each.is_held for each in world.replicas
+        ),
     }
     return any(there for copy, there in copies.items() if copy != DESTROYS.get(fault))
 

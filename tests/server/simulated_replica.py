@@ -18,7 +18,7 @@ from webhook.errors import Unreachable
 from webhook.kube.replicas import ReplicaLease
 from webhook.server.certificates import SelfSignedCertificates
 from webhook.server.custodian import LOOK_SECONDS, PRODUCT, Custodian
-from webhook.server.obtain import obtain_custody
+from webhook.server.obtain import RETURN_SECONDS, obtain_custody
 from webhook.server.registration import Registration
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
@@ -62,7 +62,7 @@ class Replica:
     def __init__(self, world: World, name: str) -> None:
         self.world = world
         self.name = name
-        self.cut_until = self.asleep_until = BEGINNING
+        self.cut_until = self.asleep_until = self.held_until = BEGINNING
         self.clock_error = timedelta()
         self.heard_at = self.planned = world.now
         self.is_told = False
@@ -129,6 +129,11 @@ class Replica:
         return self.asleep_until > self.world.now
 
     @property
+    def is_held(self) -> bool:
+        """Whether a call of its own keeps it from all else for longer than a request may hang."""
+        return self.held_until > self.world.now + timedelta(seconds=RETURN_SECONDS)
+
+    @property
     def is_in_endpoints(self) -> bool:
         """Whether it is ready, or was until so short a time ago that not everybody knows."""
         now = self.world.now
@@ -169,6 +174,7 @@ class Replica:
 
     def _sleep(self, seconds: float) -> None:
         if seconds:
+            self.held_until = self.world.now + timedelta(seconds=seconds)
             self._pause(timedelta(seconds=seconds))
         while self.is_asleep:
             self._pause(self.asleep_until - self.world.now)

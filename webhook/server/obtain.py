@@ -17,13 +17,16 @@ from webhook.errors import ClusterError, ConfigurationError
 from webhook.kube.backoff import Backoff
 from webhook.server.custodian import PRODUCT, Leases
 
-__all__ = ["obtain_custody"]
+__all__ = ["RETURN_SECONDS", "obtain_custody"]
 
 OBTAIN_SECONDS = 30.0
 """How long a start waits for the CA's Secret."""
 
-RETURN_SECONDS = 5.0
-"""How long of that for a CA that was lost: a replica that runs is told of it by a watch, and puts it back."""
+RETURN_SECONDS = 20.0
+"""How long of that for a CA that was lost: a replica that runs is told of it by a watch, and puts it back.
+
+Longer than one request of that replica may hang (webhook/kube/transport.py) with the pause before the next.
+"""
 
 _RETURN_POLL_SECONDS = 0.25
 
@@ -40,7 +43,7 @@ def obtain_custody(
 ) -> Custody:
     """Return what the Secret holds, after making a CA where there was none; for a start, before any fork.
 
-    Where the Secret lost its CA and a Lease says that replicas run, they get 5 s to put back what they hold.
+    Where the Secret lost its CA and a Lease says that replicas run, they get 20 s to put back what they hold.
     Tries again for 30 s while the API server can't be reached or refuses, then raises ConfigurationError.
     """
     begun = monotonic()
