@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.clocks import SetClock
 from webhook.binder.in_flight_events import InFlightEvents
 from webhook.binder.queue import SchedulingQueue
 from webhook.binder.queued_pod import Place, QueuedPod
@@ -28,17 +29,9 @@ FIT = frozenset({"NodeResourcesFit"})
 AFFINITY = frozenset({"NodeAffinity"})
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Harness:
     def __init__(self, **plugins: object) -> None:
-        self.clock = Clock()
+        self.clock = SetClock(100.0)
         framework = make_framework(Cache(), **plugins)
         self.queue = SchedulingQueue({"custom-scheduler": framework}, self.clock)
 

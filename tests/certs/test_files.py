@@ -20,22 +20,7 @@ from certs.errors import Expired, InvalidClientAuthority, InvalidPair, NotYetVal
 from certs.files import CertificateFiles
 from certs.leaf import Leaf, sign_leaf
 from tests.certs.handshake import shake_hands, strict_client
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = utc_now()
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-class BootClock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.clocks import SetClock
 
 
 class Folder:
@@ -208,7 +193,7 @@ def test_good_files_after_bad_ones_clear_the_fault(folder: Folder, authority: Au
 def test_a_pair_whose_time_comes_is_served_without_another_change(
     folder: Folder, authority: Authority
 ) -> None:
-    clock = Clock()
+    clock = SetClock(utc_now())
     later = create_authority("custom-scheduler", clock.now + timedelta(days=2))
     folder.put_leaf(leaf_of(authority))
     files = CertificateFiles(folder.certificate, folder.key, clock=clock)
@@ -340,18 +325,18 @@ def other() -> Authority:
 
 
 @pytest.fixture
-def boot() -> BootClock:
-    return BootClock()
+def boot() -> SetClock[float]:
+    return SetClock(1000.0)
 
 
 @pytest.fixture
-def settling(folder: Folder, authority: Authority, boot: BootClock) -> CertificateFiles:
+def settling(folder: Folder, authority: Authority, boot: SetClock[float]) -> CertificateFiles:
     folder.put_leaf(leaf_of(authority))
     return CertificateFiles(folder.certificate, folder.key, settle_seconds=60, boot_clock=boot)
 
 
 def test_the_certificate_of_another_ca_is_served_when_that_is_known(
-    folder: Folder, authority: Authority, other: Authority, boot: BootClock, settling: CertificateFiles
+    folder: Folder, authority: Authority, other: Authority, boot: SetClock[float], settling: CertificateFiles
 ) -> None:
     folder.put_leaf(leaf_of(other))
 
@@ -376,7 +361,7 @@ def test_a_certificate_of_the_same_ca_is_served_at_once(
 
 
 def test_a_newer_certificate_of_the_ca_that_comes_waits_no_longer(
-    folder: Folder, other: Authority, boot: BootClock, settling: CertificateFiles
+    folder: Folder, other: Authority, boot: SetClock[float], settling: CertificateFiles
 ) -> None:
     folder.put_leaf(leaf_of(other))
     settling.poll()
@@ -387,7 +372,7 @@ def test_a_newer_certificate_of_the_ca_that_comes_waits_no_longer(
 
 
 def test_a_ca_that_gave_way_to_yet_another_is_not_counted_for_it(
-    folder: Folder, other: Authority, boot: BootClock, settling: CertificateFiles
+    folder: Folder, other: Authority, boot: SetClock[float], settling: CertificateFiles
 ) -> None:
     folder.put_leaf(leaf_of(other))
     settling.poll()
@@ -398,7 +383,7 @@ def test_a_ca_that_gave_way_to_yet_another_is_not_counted_for_it(
 
 
 def test_a_ca_that_went_and_came_again_waits_anew(
-    folder: Folder, authority: Authority, other: Authority, boot: BootClock, settling: CertificateFiles
+    folder: Folder, authority: Authority, other: Authority, boot: SetClock[float], settling: CertificateFiles
 ) -> None:
     folder.put_leaf(leaf_of(other))
     settling.poll()
@@ -411,9 +396,9 @@ def test_a_ca_that_went_and_came_again_waits_anew(
 
 
 def test_nothing_waits_for_a_certificate_that_has_expired(
-    folder: Folder, authority: Authority, other: Authority, boot: BootClock
+    folder: Folder, authority: Authority, other: Authority, boot: SetClock[float]
 ) -> None:
-    clock = Clock()
+    clock = SetClock(utc_now())
     leaf = leaf_of(authority)
     folder.put_leaf(leaf)
     files = CertificateFiles(folder.certificate, folder.key, settle_seconds=60, clock=clock, boot_clock=boot)
@@ -439,7 +424,7 @@ def test_the_wait_is_told_once(
     )
 
 
-def test_two_keys_of_one_name_are_two_cas(folder: Folder, tmp_path: Path, boot: BootClock) -> None:
+def test_two_keys_of_one_name_are_two_cas(folder: Folder, tmp_path: Path, boot: SetClock[float]) -> None:
     # cert-manager gives a renewed CA the name of the one before.
     one, two = (trustme_ca("custom-scheduler issuer") for _ in range(2))
     folder.put(*pair_of(one))

@@ -5,22 +5,15 @@ import io
 import pytest
 from rich.console import Console
 
+from tests.clocks import SetClock
 from webhook.commands.terminal import Progress, Terminal
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
 def shown(*, terminal: bool, after: float) -> str:
-    clock = Clock()
+    clock = SetClock(0.0)
     screen = io.StringIO()
     progress = Progress(Console(file=screen, force_terminal=terminal, _environ={"TERM": "xterm"}), clock)
-    clock.seconds = after
+    clock.now = after
     list(progress.over(["a", "b"], "{} read"))
     progress.close()
     return screen.getvalue()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.clocks import SetClock
 from webhook.extender.verbs import Verbs
 from webhook.extender.wire import MalformedArgs
 from webhook.scheduling.cache import Cache
@@ -21,20 +22,12 @@ from webhook.scheduling.profile import build_framework
 from webhook.scheduling.testing import make_cache, make_node, make_node_metrics, make_pod
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Extender:
     """The verbs over a cluster, asked as kube-scheduler asks."""
 
     def __init__(self, cache: Cache, *names: str, best_score: int = 10, **plugins: object) -> None:
         self.cache = cache
-        self.clock = Clock()
+        self.clock = SetClock(0.0)
         registry = load_plugins()
         for name, made in plugins.items():
             registry.register(name, lambda _args, _handle, made=made: made)

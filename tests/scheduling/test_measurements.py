@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.clocks import TickingClock
 from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.measurements import Measurements
@@ -16,17 +17,6 @@ from webhook.scheduling.profile import build_framework
 from webhook.scheduling.status import SUCCESS, Code, Status, wait
 from webhook.scheduling.testing import make_cache, make_framework, make_node, make_pod
 from webhook.scheduling.timing import Timing
-
-
-class Clock:
-    """A second passes between two looks."""
-
-    def __init__(self) -> None:
-        self.ticks = 0
-
-    def __call__(self) -> float:
-        self.ticks += 1
-        return float(self.ticks)
 
 
 def measured(**plugins: object) -> Framework:
@@ -40,7 +30,7 @@ def measured(**plugins: object) -> Framework:
         registry,
         make_cache(make_node("a"), make_node("b"), make_node("small", cpu="500m")),
         random.Random(0),
-        Timing(Clock(), lambda *_: None),
+        Timing(TickingClock(), lambda *_: None),
     )
 
 
@@ -126,7 +116,7 @@ def test_a_point_that_refuses_or_fails_says_so(answer: Any, code: str) -> None:
 
 
 def test_times_are_in_seconds() -> None:
-    measurements, seconds = Measurements(Clock()), list[float]()
+    measurements, seconds = Measurements(TickingClock()), list[float]()
     with measurements.span("Filter"):
         pass
     measurements.fetch(lambda _point, _status, took: seconds.append(took), lambda *_: None)

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from tests.clocks import TickingClock
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
 from webhook.scheduling.framework import Framework
@@ -41,17 +42,6 @@ class Watched:
         """Nothing to take back."""
 
 
-class Clock:
-    """A second passes between two looks."""
-
-    def __init__(self) -> None:
-        self.ticks = 0
-
-    def __call__(self) -> float:
-        self.ticks += 1
-        return float(self.ticks)
-
-
 def framework(cache: Cache, plugin: Watched, reports: list[tuple[str, str, str, float]]) -> Framework:
     registry = load_plugins()
     registry.register("Watched", lambda _args, _handle: plugin)
@@ -61,7 +51,7 @@ def framework(cache: Cache, plugin: Watched, reports: list[tuple[str, str, str, 
         registry,
         cache,
         random.Random(0),
-        Timing(Clock(), lambda *report: reports.append(report)),
+        Timing(TickingClock(), lambda *report: reports.append(report)),
     )
 
 

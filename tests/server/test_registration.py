@@ -10,6 +10,7 @@ import yaml
 from certs.authority import Authority, create_authority
 from certs.clock import utc_now
 from certs.neighbours import KEEP_SECONDS
+from tests.clocks import SetClock
 from tests.server.cluster import MemoryConfiguration
 from webhook.errors import ApiError, Unreachable
 from webhook.policy.names import WEBHOOK_NAMES
@@ -196,15 +197,7 @@ def theirs() -> Authority:
     return create_authority("cert-manager", utc_now())
 
 
-class BootClock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def beside(configuration: MemoryConfiguration, clock: BootClock) -> Registration:
+def beside(configuration: MemoryConfiguration, clock: SetClock[float]) -> Registration:
     return Registration(configuration, settle_seconds=60, boot_clock=clock)
 
 
@@ -217,7 +210,7 @@ def test_the_ca_of_others_stays_beside_ours(ours: Authority, theirs: Authority) 
     configuration = MemoryConfiguration(OURS)
     configuration.put(theirs.bundle)
 
-    look(beside(configuration, BootClock()), ours)
+    look(beside(configuration, SetClock(100.0)), ours)
 
     assert configuration.bundles() == [ours.bundle + theirs.bundle]
 
@@ -225,7 +218,7 @@ def test_the_ca_of_others_stays_beside_ours(ours: Authority, theirs: Authority) 
 def test_what_an_injector_adds_to_ours_is_written_over_by_nobody(ours: Authority, theirs: Authority) -> None:
     configuration = MemoryConfiguration(OURS)
     configuration.is_injected = True
-    clock = BootClock()
+    clock = SetClock(100.0)
     registration = beside(configuration, clock)
     look(registration, ours)
     configuration.put(ours.bundle + theirs.bundle)
@@ -242,7 +235,7 @@ def test_the_ca_of_others_goes_an_hour_after_the_annotation(ours: Authority, the
     configuration = MemoryConfiguration(OURS)
     configuration.is_injected = True
     configuration.put(theirs.bundle)
-    clock = BootClock()
+    clock = SetClock(100.0)
     registration = beside(configuration, clock)
     look(registration, ours)
     clock.now += 10 * KEEP_SECONDS
@@ -265,7 +258,7 @@ def test_a_replica_that_comes_beside_others_is_called_once_its_ca_is_known(
 ) -> None:
     configuration = MemoryConfiguration(OURS)
     configuration.put(theirs.bundle)
-    clock = BootClock()
+    clock = SetClock(100.0)
     registration = beside(configuration, clock)
 
     look(registration, ours)
@@ -289,7 +282,7 @@ def test_a_replica_whose_ca_is_known_or_that_has_no_neighbours_is_called_at_once
 ) -> None:
     configuration = MemoryConfiguration(OURS)
     configuration.put({"nothing": b"", "ours": ours.bundle}.get(carried, ours.bundle + theirs.bundle))
-    registration = beside(configuration, BootClock())
+    registration = beside(configuration, SetClock(100.0))
 
     look(registration, ours)
 
@@ -298,7 +291,7 @@ def test_a_replica_whose_ca_is_known_or_that_has_no_neighbours_is_called_at_once
 
 def test_a_ca_that_others_drop_later_takes_no_replica_out(ours: Authority, theirs: Authority) -> None:
     configuration = MemoryConfiguration(OURS)
-    registration = beside(configuration, BootClock())
+    registration = beside(configuration, SetClock(100.0))
     look(registration, ours)
     configuration.put(theirs.bundle)
 
@@ -313,7 +306,7 @@ def test_a_rotation_of_ours_goes_on_beside_the_ca_of_others(ours: Authority, the
     configuration.is_injected = True
     configuration.put(ours.bundle + theirs.bundle)
     successor = create_authority("custom-scheduler", utc_now())
-    registration = beside(configuration, BootClock())
+    registration = beside(configuration, SetClock(100.0))
     look(registration, ours)
 
     registration.read()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.clocks import SetClock
 from webhook.errors import ConfigurationError
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
@@ -26,20 +27,12 @@ from webhook.scheduling.testing import (
 GIB = 2**30
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> SetClock[float]:
+    return SetClock(1000.0)
 
 
-def cluster(clock: Clock, *names: str) -> Cache:
+def cluster(clock: SetClock[float], *names: str) -> Cache:
     return make_cache(*(make_node(name, memory="32Gi", cpu="64") for name in names), clock=clock)
 
 
@@ -57,7 +50,7 @@ def placed(name: str, node: str, memory: str = "1Gi", phase: str = "Pending") ->
     return make_pod(name, memory=memory, node=node, status={"phase": phase})
 
 
-def test_the_node_with_the_least_memory_in_use_is_liked_best(clock: Clock) -> None:
+def test_the_node_with_the_least_memory_in_use_is_liked_best(clock: SetClock[float]) -> None:
     cache = cluster(clock, "full", "half", "free")
     memory_usage = plugin(cache)
     measure(cache, {"full": "32Gi", "half": "16Gi", "free": "0"})
@@ -66,7 +59,7 @@ def test_the_node_with_the_least_memory_in_use_is_liked_best(clock: Clock) -> No
     assert run_score(memory_usage, make_pod(memory="1638Mi"), cache) == {"full": 0, "half": 45, "free": 95}
 
 
-def test_a_burst_between_two_measurements_spreads_evenly(clock: Clock) -> None:
+def test_a_burst_between_two_measurements_spreads_evenly(clock: SetClock[float]) -> None:
     names = [f"node-{index}" for index in range(10)]
     cache = cluster(clock, *names)
     only_memory_usage = PluginSetConfig(
@@ -87,7 +80,7 @@ def test_a_burst_between_two_measurements_spreads_evenly(clock: Clock) -> None:
     assert chosen == dict.fromkeys(names, 10)
 
 
-def test_a_node_that_is_not_measured_gets_its_share(clock: Clock) -> None:
+def test_a_node_that_is_not_measured_gets_its_share(clock: SetClock[float]) -> None:
     cache = make_cache(
         *(make_node(name, memory="32Gi") for name in ("measured", "absent")),
         pods=[placed("a", "measured", "8Gi", "Running"), placed("b", "absent", "8Gi", "Running")],
@@ -101,7 +94,7 @@ def test_a_node_that_is_not_measured_gets_its_share(clock: Clock) -> None:
     assert scores["absent"] == scores["measured"] > 0
 
 
-def test_old_measurements_leave_what_is_requested(clock: Clock) -> None:
+def test_old_measurements_leave_what_is_requested(clock: SetClock[float]) -> None:
     pods = [placed("a", "busy", "16Gi", "Running"), placed("b", "idle", "1Gi", "Running")]
     nodes = [make_node(name, memory="32Gi") for name in ("busy", "idle")]
     cache = make_cache(*nodes, pods=pods, clock=clock)
@@ -115,7 +108,7 @@ def test_old_measurements_leave_what_is_requested(clock: Clock) -> None:
     assert run_score(memory_usage, pod, cache) == run_score(plugin(unmeasured), pod, unmeasured)
 
 
-def test_trust_in_a_measurement_fades_between_two_resolutions_and_its_expiry(clock: Clock) -> None:
+def test_trust_in_a_measurement_fades_between_two_resolutions_and_its_expiry(clock: SetClock[float]) -> None:
     cache = cluster(clock, "node")
     memory_usage = plugin(cache, expirySeconds=100, resolutionSeconds=10)
     measure(cache, {"node": "16Gi"})
@@ -129,7 +122,7 @@ def test_trust_in_a_measurement_fades_between_two_resolutions_and_its_expiry(clo
     assert scores == [49, 49, 74, 99]
 
 
-def test_a_failed_bind_takes_the_prediction_out_again(clock: Clock) -> None:
+def test_a_failed_bind_takes_the_prediction_out_again(clock: SetClock[float]) -> None:
     cache = cluster(clock, "node")
     memory_usage = plugin(cache)
     measure(cache, {"node": "8Gi"})
@@ -145,7 +138,7 @@ def test_a_failed_bind_takes_the_prediction_out_again(clock: Clock) -> None:
     assert run_score(memory_usage, incoming, cache) == before
 
 
-def test_a_deleted_pod_falls_out_of_the_estimate_at_once(clock: Clock) -> None:
+def test_a_deleted_pod_falls_out_of_the_estimate_at_once(clock: SetClock[float]) -> None:
     old = placed("old", "node", "8Gi", "Running")
     cache = make_cache(make_node("node", memory="32Gi"), pods=[old], clock=clock)
     plugin(cache)
@@ -156,7 +149,7 @@ def test_a_deleted_pod_falls_out_of_the_estimate_at_once(clock: Clock) -> None:
     assert cache.memory.estimates().tolist() == [2 * GIB]
 
 
-def test_what_is_gone_is_not_counted_off_a_measurement_that_came_after(clock: Clock) -> None:
+def test_what_is_gone_is_not_counted_off_a_measurement_that_came_after(clock: SetClock[float]) -> None:
     old = placed("old", "node", "8Gi", "Running")
     cache = make_cache(make_node("node", memory="32Gi"), pods=[old], clock=clock)
     plugin(cache)
@@ -169,7 +162,7 @@ def test_what_is_gone_is_not_counted_off_a_measurement_that_came_after(clock: Cl
     assert cache.memory.estimates().tolist() == [2 * GIB]
 
 
-def test_a_clock_that_is_wrong_where_metrics_are_made_changes_nothing(clock: Clock) -> None:
+def test_a_clock_that_is_wrong_where_metrics_are_made_changes_nothing(clock: SetClock[float]) -> None:
     scores = []
     for timestamp in ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z", "1970-01-01T00:00:00Z"):
         cache = cluster(clock, "node")
@@ -180,7 +173,7 @@ def test_a_clock_that_is_wrong_where_metrics_are_made_changes_nothing(clock: Clo
     assert scores[0] == scores[1] == scores[2]
 
 
-def test_a_pod_placed_well_before_the_measurement_counts_once(clock: Clock) -> None:
+def test_a_pod_placed_well_before_the_measurement_counts_once(clock: SetClock[float]) -> None:
     cache = cluster(clock, "node")
     plugin(cache)
     measure(cache, {"node": "8Gi"})
@@ -196,7 +189,7 @@ def test_a_pod_placed_well_before_the_measurement_counts_once(clock: Clock) -> N
     assert cache.memory.estimates().tolist() == [12 * GIB]
 
 
-def test_the_same_measurement_read_twice_is_no_news(clock: Clock) -> None:
+def test_the_same_measurement_read_twice_is_no_news(clock: SetClock[float]) -> None:
     cache = cluster(clock, "node")
     plugin(cache)
     measure(cache, {"node": "8Gi"})
