@@ -13,6 +13,7 @@ from cryptography.x509.oid import NameOID
 
 from certs.errors import InvalidPair
 from certs.pair import check_in_date, fingerprint_of, parse_pair, pem_of, private_pem
+from certs.usage import key_usage
 
 __all__ = [
     "AUTHORITY_LIFETIME",
@@ -80,7 +81,7 @@ def create_authority(name: str, now: datetime) -> Authority:
         .not_valid_before(now - BACKDATE)
         .not_valid_after(now + AUTHORITY_LIFETIME)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage_of_a_ca(), critical=True)
+        .add_extension(key_usage(signs_certificates=True), critical=True)
         .add_extension(identifier, critical=False)
         .sign(key, hashes.SHA256())
     )
@@ -133,17 +134,3 @@ def _may_sign(certificate: x509.Certificate) -> bool:
         )
     except (ValueError, x509.ExtensionNotFound):
         return False
-
-
-def _usage_of_a_ca() -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=False,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=True,
-        crl_sign=True,
-        encipher_only=False,
-        decipher_only=False,
-    )

@@ -15,6 +15,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs.authority import BACKDATE, Authority
 from certs.pair import pem_of, private_pem
+from certs.usage import key_usage
 
 __all__ = ["LEAF_LIFETIME", "Leaf", "is_host", "service_hosts", "sign_leaf"]
 
@@ -97,7 +98,7 @@ def sign_leaf(
         .not_valid_after(min(now + lifetime, issuer.not_valid_after_utc))
         .add_extension(x509.SubjectAlternativeName(map(_general_name, sorted(names))), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage_of_a_leaf(), critical=True)
+        .add_extension(key_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(_identifier_of(issuer), critical=False)
@@ -131,17 +132,3 @@ def _identifier_of(issuer: x509.Certificate) -> x509.AuthorityKeyIdentifier:
             x509.SubjectKeyIdentifier.from_public_key(issuer.public_key()).digest, None, None
         )
     return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier.value)
-
-
-def _usage_of_a_leaf() -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=False,
-        crl_sign=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
