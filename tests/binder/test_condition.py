@@ -39,6 +39,18 @@ def ok(exchange: Exchange) -> None:
     exchange.reply(200, {})
 
 
+class Held:
+    """A script by which requests wait until they are released."""
+
+    def __init__(self) -> None:
+        self.arrived, self.released = threading.Event(), threading.Event()
+
+    def __call__(self, exchange: Exchange) -> None:
+        self.arrived.set()
+        self.released.wait(5)
+        ok(exchange)
+
+
 @contextmanager
 def writing(script: Script) -> Iterator[tuple[FakeApi, ConditionWriter]]:
     with FakeApi(script) as api:
@@ -117,39 +129,27 @@ def test_what_the_pod_already_says_is_not_written() -> None:
 
 
 def test_only_the_latest_is_written() -> None:
-    arrived, release = threading.Event(), threading.Event()
-
-    def script(exchange: Exchange) -> None:
-        arrived.set()
-        release.wait(5)
-        ok(exchange)
-
-    with writing(script) as (api, writer):
+    held = Held()
+    with writing(held) as (api, writer):
         writer.write(pod("first"), OUTCOME)
-        assert arrived.wait(5)
+        assert held.arrived.wait(5)
         for number in range(5):
             writer.write(pod(), NotScheduled(reason="Unschedulable", message=f"message {number}"))
-        release.set()
+        held.released.set()
         _, seen = api.wait_for(lambda exchanges: len(exchanges) == 2)
 
     assert seen.json["status"]["conditions"][0]["message"] == "message 4"
 
 
 def test_a_dropped_pod_is_left_out() -> None:
-    arrived, release = threading.Event(), threading.Event()
-
-    def script(exchange: Exchange) -> None:
-        arrived.set()
-        release.wait(5)
-        ok(exchange)
-
-    with writing(script) as (api, writer):
+    held = Held()
+    with writing(held) as (api, writer):
         writer.write(pod("first"), OUTCOME)
-        assert arrived.wait(5)
+        assert held.arrived.wait(5)
         writer.write(pod("dropped"), OUTCOME)
         writer.write(pod("last"), OUTCOME)
         writer.drop("uid-dropped")
-        release.set()
+        held.released.set()
         api.wait_for(lambda exchanges: len(exchanges) == 2)
 
     assert "/last/" in api.exchanges[1].path
