@@ -10,7 +10,8 @@ COPY --from=build /opt/custom-scheduler /opt/custom-scheduler
 ENV PATH=/opt/custom-scheduler/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     CUSTOM_SCHEDULER_SERVE_LOG_FORMAT=json \
-    CUSTOM_SCHEDULER_BINDER_LOG_FORMAT=json
+    CUSTOM_SCHEDULER_BINDER_LOG_FORMAT=json \
+    CUSTOM_SCHEDULER_EXTENDER_LOG_FORMAT=json
 USER 65532:65532
 EXPOSE 8443 8080
 ENTRYPOINT ["custom-scheduler"]

@@ -44,6 +44,7 @@ def checkout_image(variables: Mapping[str, str] | None = None) -> Image:
             "PYTHONDONTWRITEBYTECODE": "1",
             "CUSTOM_SCHEDULER_SERVE_LOG_FORMAT": "json",
             "CUSTOM_SCHEDULER_BINDER_LOG_FORMAT": "json",
+            "CUSTOM_SCHEDULER_EXTENDER_LOG_FORMAT": "json",
             **(variables or {}),
         },
     )
