@@ -41,8 +41,7 @@ def check(*, files: tuple[Path, ...], **others: Any) -> None:
 @click.command(epilog="Example: custom-scheduler audit team-a --policy next-policy.yaml")
 @click.argument("namespaces", nargs=-1, metavar="[NAMESPACE]...")
 @click.option("--policy", type=FILE, help="A PlacementPolicy to try. Default: the one that is installed.")
-@click.option("--kubeconfig", type=FILE, help="Default: $KUBECONFIG, the pod's own, ~/.kube/config.")
-@click.option("--namespace", help="Where custom-scheduler is installed. Default: custom-scheduler.")
+@installation_options
 @click.option(
     "--limit",
     type=click.IntRange(1, 1_000_000),
