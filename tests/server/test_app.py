@@ -15,6 +15,7 @@ from flask.testing import FlaskClient
 from gunicorn.http.errors import InvalidChunkSize, NoMoreData
 from prometheus_client import REGISTRY
 
+from tests.admission.reviews import UID, body, pod
 from webhook.policy.parse import load_policy
 from webhook.server import app as app_module
 from webhook.server.app import DECISIONS, MAX_BODY_BYTES, create_app
@@ -29,21 +30,9 @@ def client() -> FlaskClient:
     return create_app(lambda: POLICY).test_client()
 
 
-def review(labels: dict[str, str] | None, **request: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "request": {
-            "uid": "u-1",
-            "kind": {"group": "", "version": "v1", "kind": "Pod"},
-            "operation": "CREATE",
-            "namespace": "team-a",
-            "name": "web",
-            "userInfo": {"username": "dev"},
-            "object": {"metadata": {"name": "web", "labels": labels}, "spec": {}},
-            **request,
-        },
-    }
+def review(labels: dict[str, str] | None) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(body(pod(labels)))
+    return found
 
 
 def counted(webhook: str, operation: str, verdict: str) -> float:
@@ -57,7 +46,7 @@ def test_every_path_echoes_the_uid_of_what_it_decides(client: FlaskClient, path:
 
     assert answer.status_code == 200
     assert answer.mimetype == "application/json"
-    assert answer.get_json()["response"]["uid"] == "u-1"
+    assert answer.get_json()["response"]["uid"] == UID
 
 
 @pytest.mark.parametrize(
@@ -132,7 +121,7 @@ def test_a_wrong_method_is_405_and_says_which_is_right(client: FlaskClient, meth
     ["", "text/plain", "application/yaml", "application/json-patch+json", "multipart/form-data; boundary=x"],
 )
 def test_a_wrong_content_type_is_415(client: FlaskClient, content_type: str) -> None:
-    answer = client.post("/validate", data=json.dumps(review({})), content_type=content_type)
+    answer = client.post("/validate", data=body(pod({})), content_type=content_type)
 
     assert answer.status_code == 415
     assert answer.text.endswith("; send application/json\n")
@@ -150,15 +139,15 @@ def test_a_wrong_content_type_is_415(client: FlaskClient, content_type: str) -> 
 def test_case_and_parameters_of_the_content_type_are_no_matter(
     client: FlaskClient, content_type: str
 ) -> None:
-    answer = client.post("/validate", data=json.dumps(review({})), content_type=content_type)
+    answer = client.post("/validate", data=body(pod({})), content_type=content_type)
 
     assert answer.status_code == 200
 
 
 def test_a_body_in_another_charset_is_no_json(client: FlaskClient) -> None:
-    body = json.dumps(review({"custom": "caf\xe9"}), ensure_ascii=False).encode("latin-1")
+    sent = json.dumps(review({"custom": "caf\xe9"}), ensure_ascii=False).encode("latin-1")
 
-    answer = client.post("/validate", data=body, content_type="application/json; charset=latin-1")
+    answer = client.post("/validate", data=sent, content_type="application/json; charset=latin-1")
 
     assert (answer.status_code, answer.text.count("\n")) == (400, 1)
 
@@ -167,7 +156,7 @@ def test_a_body_in_another_charset_is_no_json(client: FlaskClient) -> None:
 def test_an_encoded_body_is_415_and_its_coding_is_named(client: FlaskClient, coding: str) -> None:
     answer = client.post(
         "/validate",
-        data=gzip.compress(json.dumps(review({})).encode()),
+        data=gzip.compress(body(pod({}))),
         content_type="application/json",
         headers={"Content-Encoding": coding},
     )
@@ -185,18 +174,18 @@ def test_no_encoding_may_be_said(client: FlaskClient, coding: str) -> None:
 
 
 def test_a_body_over_the_limit_is_413_and_one_at_the_limit_is_read(client: FlaskClient) -> None:
-    at_limit = json.dumps(review({"custom": "web"})).encode().ljust(MAX_BODY_BYTES)
+    at_limit = body(pod({"custom": "web"})).ljust(MAX_BODY_BYTES)
 
     assert client.post("/validate", data=at_limit, content_type="application/json").status_code == 200
     assert client.post("/validate", data=at_limit + b" ", content_type="application/json").status_code == 413
 
 
 def test_a_chunked_body_over_the_limit_is_413_too(client: FlaskClient) -> None:
-    body = json.dumps(review({"custom": "web"})).encode().ljust(MAX_BODY_BYTES + 1)
+    sent = body(pod({"custom": "web"})).ljust(MAX_BODY_BYTES + 1)
 
     answer = client.post(
         "/validate",
-        input_stream=io.BytesIO(body),
+        input_stream=io.BytesIO(sent),
         content_type="application/json",
         # What gunicorn says of a chunked body: no length, and an end.
         environ_overrides={"wsgi.input_terminated": True},
