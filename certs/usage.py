@@ -8,7 +8,7 @@ __all__ = ["key_usage"]
 
 
 def key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    """Return the usage of a CA's key, or of a server's, which signs handshakes and nothing else."""
+    """Return the usage of a CA's key, or of one that signs handshakes and nothing else."""
     return x509.KeyUsage(
         digital_signature=not signs_certificates,
         key_cert_sign=signs_certificates,
