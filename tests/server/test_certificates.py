@@ -1,126 +1,25 @@
+"""Certificates that a worker signs itself: what is served, for whom, and by which CA."""
+
 from __future__ import annotations
 
 import logging
 import ssl
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from cryptography import x509
-from prometheus_client import REGISTRY
 
-from certs.authority import AUTHORITY_LIFETIME, Authority, create_authority
+from certs.authority import AUTHORITY_LIFETIME, create_authority
 from certs.clock import utc_now
-from certs.context import TLS_FLOOR, TlsVersion
-from certs.custody import Custody
-from certs.leaf import LEAF_LIFETIME, Leaf, service_hosts, sign_leaf
+from certs.context import TlsVersion
+from certs.leaf import LEAF_LIFETIME
 from tests.certs.handshake import shake_hands, strict_client
-from tests.certs.memory_store import MemoryStore
-from tests.server.cluster import MemoryConfiguration, MemoryLeases, MemoryWatch
-from tests.waiting import eventually
-from webhook.errors import ApiError, ConfigurationError, Unreachable
-from webhook.server.certificates import (
-    FileCertificates,
-    SelfSignedCertificates,
-)
-from webhook.server.custodian import LOOK_SECONDS, Custodian
-from webhook.server.registration import Registration
-
-SERVICE = "custom-scheduler.custom-scheduler.svc"
-PATIENCE_SECONDS = 10
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = utc_now()
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def boot(self) -> float:
-        return self.now.timestamp()
-
-
-class Cluster:
-    """A Secret, both configurations, and a worker's certificates over them."""
-
-    def __init__(
-        self,
-        *,
-        store: MemoryStore | None = None,
-        client_ca: Path | None = None,
-        tls_min_version: TlsVersion = TLS_FLOOR,
-        leaf_lifetime: timedelta = LEAF_LIFETIME,
-    ) -> None:
-        self.leaf_lifetime = leaf_lifetime
-        self.clock = Clock()
-        self.authority = create_authority("custom-scheduler", self.clock.now)
-        self.store = store or MemoryStore(content(self.authority))
-        self.validating = MemoryConfiguration("deny.pods.custom-scheduler.io")
-        self.mutating = MemoryConfiguration(
-            "mutate.pods.custom-scheduler.io", label="MutatingWebhookConfiguration custom-scheduler"
-        )
-        self.leases = MemoryLeases()
-        self.watch = MemoryWatch()
-        self.on_close: Callable[[], None] = lambda: None
-        self.client_ca = client_ca
-        self.tls_min_version = tls_min_version
-        self.certificates = self.worker(self.authority)
-
-    def worker(self, authority: Authority, *, replica: str = "webhook-1") -> SelfSignedCertificates:
-        custodian = Custodian(
-            Custody(authority=authority),
-            replica=replica,
-            store=self.store,
-            registrations=[Registration(self.validating), Registration(self.mutating)],
-            leases=self.leases,
-            settle_seconds=60,
-            clock=self.clock,
-            machine_clock=self.clock,
-            boot_clock=self.clock.boot,
-        )
-        return SelfSignedCertificates(
-            hosts=service_hosts("custom-scheduler", "custom-scheduler"),
-            custodian=custodian,
-            watch=self.watch,
-            close=self.on_close,
-            client_ca=self.client_ca,
-            tls_min_version=self.tls_min_version,
-            clock=self.clock,
-            quiet_seconds=0,
-            leaf_lifetime=self.leaf_lifetime,
-        )
-
-    def bundles(self) -> list[bytes]:
-        return self.validating.bundles() + self.mutating.bundles()
-
-    def go_away(self) -> None:
-        self._refuse(Unreachable("refused"))
-
-    def come_back(self) -> None:
-        self._refuse(None)
-
-    def _refuse(self, refusal: Unreachable | None) -> None:
-        self.store.refusal = self.leases.refusal = refusal
-        self.validating.refusal = self.mutating.refusal = refusal
-
-
-def content(authority: Authority) -> dict[str, bytes]:
-    return {"ca.crt": authority.bundle, "ca.key": authority.key_pem}
-
-
-def served(context: ssl.SSLContext, ca_pem: bytes, host: str = SERVICE) -> x509.Certificate:
-    return x509.load_der_x509_certificate(shake_hands(context, strict_client(ca_pem), host).certificate)
-
-
-def expiry(role: str) -> float | None:
-    return REGISTRY.get_sample_value("custom_scheduler_certificate_expiry_timestamp_seconds", {"role": role})
-
-
-# --- self-signed
+from tests.server.signing import SERVICE, Cluster, content, expiry, served
+from webhook.errors import ApiError, ConfigurationError
+from webhook.server.custodian import LOOK_SECONDS
 
 
 def test_the_service_is_served_before_the_first_look() -> None:
@@ -421,185 +320,6 @@ def test_the_expiry_of_ca_and_leaf_is_measured() -> None:
     leaf = served(cluster.certificates.context(), cluster.authority.bundle)
     assert expiry("ca") == cluster.authority.certificate.not_valid_after_utc.timestamp()
     assert expiry("leaf") == leaf.not_valid_after_utc.timestamp()
-
-
-# --- the thread
-
-
-class Written(MemoryConfiguration):
-    """Tells a waiting test of each write."""
-
-    def __init__(self, *names: str) -> None:
-        super().__init__(*names)
-        self.written = threading.Event()
-
-    def patch(self, operations: Sequence[Mapping[str, str]]) -> bool:
-        is_written = super().patch(operations)
-        self.written.set()
-        return is_written
-
-
-def test_a_wiped_bundle_is_restored_when_the_watch_tells_of_it() -> None:
-    cluster = Cluster()
-    cluster.validating = configuration = Written("deny.pods.custom-scheduler.io")
-    certificates = cluster.worker(cluster.authority)
-    certificates.start()
-    try:
-        assert configuration.written.wait(PATIENCE_SECONDS)
-        configuration.written.clear()
-        configuration.wipe()
-
-        cluster.watch.tell()
-
-        assert configuration.written.wait(PATIENCE_SECONDS)
-        assert configuration.bundles() == [cluster.authority.bundle]
-    finally:
-        certificates.stop()
-
-
-def test_a_stop_ends_the_watch_and_the_thread() -> None:
-    cluster = Cluster()
-    before = threading.active_count()
-    cluster.certificates.start()
-    assert cluster.watch.entered.wait(PATIENCE_SECONDS)
-
-    cluster.certificates.stop()
-
-    assert cluster.watch.left.is_set()
-    assert threading.active_count() == before
-
-
-def test_a_stop_does_not_wait_for_an_api_server_that_keeps_silent(caplog: pytest.LogCaptureFixture) -> None:
-    cluster = Cluster()
-    asked, closed = threading.Event(), threading.Event()
-
-    def keep_silent() -> None:
-        asked.set()
-        assert closed.wait(PATIENCE_SECONDS)
-        raise Unreachable("this process is stopping")
-
-    cluster.validating.before_patch = keep_silent
-    cluster.on_close = closed.set
-    certificates = cluster.worker(cluster.authority)
-    certificates.start()
-    assert asked.wait(PATIENCE_SECONDS)
-
-    with caplog.at_level(logging.ERROR):
-        certificates.stop()
-
-    assert closed.is_set()
-    assert caplog.records == []
-
-
-def test_a_fault_in_the_program_ends_neither_thread_nor_serving(caplog: pytest.LogCaptureFixture) -> None:
-    cluster = Cluster()
-    cluster.validating = configuration = Written("deny.pods.custom-scheduler.io")
-    met = threading.Event()
-
-    def break_once() -> None:
-        configuration.before_patch = lambda: None
-        met.set()
-        raise RuntimeError("a fault in the program")
-
-    configuration.before_patch = break_once
-    certificates = cluster.worker(cluster.authority)
-    certificates.start()
-    try:
-        assert met.wait(PATIENCE_SECONDS)
-
-        cluster.watch.tell()
-
-        assert configuration.written.wait(PATIENCE_SECONDS)
-    finally:
-        certificates.stop()
-    assert "looking after the certificates failed" in caplog.text
-
-
-# --- files
-
-ADMIN = create_authority("an admin", utc_now())
-
-
-@pytest.fixture
-def leaf() -> Leaf:
-    return another_leaf()
-
-
-@pytest.fixture
-def files(tmp_path: Path, leaf: Leaf) -> tuple[Path, Path]:
-    pair = tmp_path / "tls.crt", tmp_path / "tls.key"
-    put(pair, leaf)
-    return pair
-
-
-def another_leaf() -> Leaf:
-    return sign_leaf(ADMIN, [SERVICE], utc_now())
-
-
-def put(files: tuple[Path, Path], leaf: Leaf) -> None:
-    certificate, key = files
-    certificate.write_bytes(leaf.certificate_pem)
-    key.write_bytes(leaf.key_pem)
-
-
-def test_files_are_served(files: tuple[Path, Path], leaf: Leaf) -> None:
-    certificates = FileCertificates(*files)
-
-    assert served(certificates.context(), ADMIN.bundle) == leaf.certificate
-    assert certificates.not_ready() == []
-
-
-def test_files_that_changed_are_served_after_a_poll(files: tuple[Path, Path]) -> None:
-    certificates = FileCertificates(*files)
-    new = another_leaf()
-    put(files, new)
-
-    certificates.poll()
-
-    assert served(certificates.context(), ADMIN.bundle) == new.certificate
-    assert expiry("leaf") == new.certificate.not_valid_after_utc.timestamp()
-
-
-def test_files_are_polled_from_the_start_to_the_stop(files: tuple[Path, Path], leaf: Leaf) -> None:
-    before = threading.active_count()
-    certificates = FileCertificates(*files, poll_seconds=0.01)
-    first = certificates.context()
-    certificates.start()
-    try:
-        put(files, another_leaf())
-
-        eventually(lambda: certificates.context() is not first)
-    finally:
-        certificates.stop()
-    assert threading.active_count() == before
-
-
-def test_files_that_went_bad_leave_the_previous_pair_served_and_ready(
-    files: tuple[Path, Path], leaf: Leaf
-) -> None:
-    certificates = FileCertificates(*files)
-    files[1].write_bytes(b"garbage")
-
-    certificates.poll()
-
-    assert served(certificates.context(), ADMIN.bundle) == leaf.certificate
-    assert certificates.not_ready() == []
-
-
-def test_files_whose_time_is_over_are_not_ready(files: tuple[Path, Path]) -> None:
-    clock = Clock()
-    certificates = FileCertificates(*files, clock=clock)
-    clock.now += LEAF_LIFETIME
-
-    (reason,) = certificates.not_ready()
-
-    assert reason.startswith("the certificate served expired at ")
-    assert reason.endswith(": none newer came")
-
-
-def test_a_missing_file_is_a_wrong_configuration(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"tls\.crt can't be read"):
-        FileCertificates(tmp_path / "tls.crt", tmp_path / "tls.key")
 
 
 def test_a_configuration_that_can_not_be_read_is_told_with_the_refusal() -> None:
