@@ -18,7 +18,7 @@ from tests.e2e.objects import pod
 from tests.invariants import violations
 from tests.waiting import eventually
 
-# RELOADS=100 does as many as docs/algorithms.md promises.
+# RELOADS=100 makes it 2,000 pods.
 RELOADS = int(os.environ.get("RELOADS", "10"))
 PODS_PER_RELOAD = 20
 PODS = "/api/v1/namespaces/default/pods"
