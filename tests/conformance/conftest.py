@@ -58,6 +58,7 @@ def conformance(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
                 folder = tmp_path_factory.mktemp("not-repeated")
                 (folder / "record.json").write_bytes(msgspec.json.encode(record))
                 result.remarks.append(f"{record.scenario.name} alone is no disagreement; see {folder}")
+        result.asked_again = oracle.asked_again
     request.config.stash[_RUN] = result
     return result
 
@@ -94,6 +95,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
             "seeds": result.seeds,
             "cases": result.cases,
             "disagreements": len(result.disagreements),
+            "asked_again": result.asked_again,
         }
         print(json.dumps({"conformance": found}))
 

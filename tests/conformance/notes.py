@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-__all__ = ["Note", "Notes", "OracleError"]
+__all__ = ["Note", "Notes", "OracleError", "TriedAgain"]
 
 _SECONDS = 60.0
 _TEXT = r'"([^"]*)"'
@@ -22,6 +22,10 @@ _TOTAL = re.compile(rf'"Calculated node\'s final score for pod" pod={_TEXT} node
 
 class OracleError(Exception):
     """The oracle didn't work as it should, so there is no answer to compare with."""
+
+
+class TriedAgain(OracleError):
+    """kube-scheduler tried a pod twice, or one of another scenario, so it can't be told which answers are right."""
 
 
 @dataclass
@@ -138,14 +142,14 @@ class Notes:
             return attempted()
 
     def expect_once(self, pods: Collection[str], *, besides: str) -> None:
-        """Raise OracleError if one of the pods was tried twice, or a pod that isn't among them.
+        """Raise TriedAgain if one of the pods was tried twice, or a pod that isn't among them.
 
         Pods whose keys begin with `besides` may be there too.
         """
         with self._changed:
             tried = Counter(pod for pod in self._attempted if not pod.startswith(besides))
         if strange := [pod for pod, times in tried.items() if times > 1 or pod not in pods]:
-            raise OracleError(
+            raise TriedAgain(
                 f"kube-scheduler tried again, or tried still: {', '.join(strange)}; which answers are right?"
             )
 

@@ -16,7 +16,10 @@ __all__ = ["Run", "run"]
 
 @dataclass
 class Run:
-    """The sum of it. `recorded` are the first records, those without a disagreement."""
+    """The sum of it. `recorded` are the first records, those without a disagreement.
+
+    `asked_again` counts the scenarios that the oracle had to go through once more.
+    """
 
     seeds: int = 0
     cases: int = 0
@@ -26,6 +29,7 @@ class Run:
     ranking: Counter[str] = field(default_factory=Counter)
     disagreements: list[tuple[Record, Disagreement]] = field(default_factory=list)
     recorded: list[Record] = field(default_factory=list)
+    asked_again: int = 0
     # On the disagreements, for people.
     remarks: list[str] = field(default_factory=list)
 

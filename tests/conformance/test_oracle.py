@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.conformance.extender import Extender
 from tests.conformance.generator import scenario
 from tests.conformance.model import Json
+from tests.conformance.notes import Notes, TriedAgain
 from tests.conformance.oracle import Oracle
 
 _SLOW = 1.0  # seconds: longer than it takes to empty a cluster
@@ -42,3 +44,28 @@ def test_a_scenario_begins_when_all_bindings_of_the_last_one_have_failed(
             assert any(attempt.answer.choice for attempt in oracle.record(scenario(seed)).attempts)
 
     assert left_over == [set(), set()]
+
+
+@pytest.mark.e2e
+def test_a_scenario_whose_pods_were_tried_twice_is_gone_through_again_and_not_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expect_once = Notes.expect_once
+    to_fail = 2
+
+    def fail_at_first(notes: Notes, pods: Collection[str], *, besides: str) -> None:
+        nonlocal to_fail
+        expect_once(notes, pods, besides=besides)
+        if to_fail:
+            to_fail -= 1
+            raise TriedAgain
+
+    monkeypatch.setattr(Notes, "expect_once", fail_at_first)
+
+    with Oracle(tmp_path) as oracle:
+        assert oracle.record(scenario(3)).attempts
+        assert oracle.asked_again == 2
+
+        to_fail = 3
+        with pytest.raises(TriedAgain):
+            oracle.record(scenario(3))
