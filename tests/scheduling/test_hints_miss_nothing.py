@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from tests.scheduling.hints import woken
 from tests.scheduling.random_cluster import random_node, random_pod
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.events import Happening, assigned_pod_event, node_event, target_pod_event
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.objects import Namespace, Node, Pod
-from webhook.scheduling.outcome import FitError, Placement
-from webhook.scheduling.queueing_hints import QueueingStrategy
 from webhook.scheduling.testing import make_framework
 
 SEEDS = 80
@@ -152,19 +151,7 @@ def test_a_change_that_makes_a_pod_schedulable_wakes_it() -> None:
     helped: Counter[str] = Counter()
     for seed in range(SEEDS):
         cluster = Cluster(seed)
-        before = [cluster.framework.schedule(pod) for pod in cluster.waiting]
-        for happening in cluster.changes():
-            after = [cluster.framework.schedule(pod) for pod in cluster.waiting]
-            for pod, was, now in zip(cluster.waiting, before, after, strict=True):
-                if not isinstance(was, FitError) or not isinstance(now, Placement):
-                    continue
-                assert happening is not None, (seed, was.message)
-                strategy = cluster.framework.queueing_hints.strategy(
-                    pod, was.rejected_by, was.pending_by, happening
-                )
-                assert strategy is not QueueingStrategy.SKIP, (seed, was.message, happening)
-                helped.update(was.rejected_by)
-            before = after
+        helped += woken(seed, cluster.framework, cluster.waiting, cluster.changes())
     # Each of them has been the one, or one of those, that had to be asked.
     for plugin in (
         "InterPodAffinity",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
+from tests.scheduling.hints import woken
 from tests.scheduling.storage import claim, csi_node, one_pod_claim, storage_class, using, volume
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.events import (
@@ -26,8 +27,6 @@ from webhook.scheduling.objects import (
     Pod,
     StorageClass,
 )
-from webhook.scheduling.outcome import FitError, Placement, Unsupported
-from webhook.scheduling.queueing_hints import QueueingStrategy
 from webhook.scheduling.storage import StorageObject
 from webhook.scheduling.testing import make_framework, make_node
 
@@ -55,7 +54,8 @@ class Cluster:
         self.placed: dict[str, Pod] = {}
         self.waiting = [using("c0"), using("c1"), using("c0", "c1"), using()]
 
-    def change(self) -> Happening | None:
+    def changes(self) -> Iterator[Happening | None]:
+        """Let things happen, one after the other."""
         kinds: tuple[Callable[[], Happening | None], ...] = (
             self.put_node,
             self.remove_node,
@@ -66,7 +66,8 @@ class Cluster:
             self.place,
             self.end_pod,
         )
-        return self.rng.choice(kinds)()
+        for _ in range(CHANGES):
+            yield self.rng.choice(kinds)()
 
     def put_node(self) -> Happening | None:
         labels = {ZONE: self.rng.choice("ab")} if self.rng.random() < 0.8 else {}
@@ -144,19 +145,6 @@ def test_a_change_that_makes_a_pod_with_claims_schedulable_wakes_it() -> None:
     helped: Counter[str] = Counter()
     for seed in range(SEEDS):
         cluster = Cluster(seed)
-        before = [cluster.framework.schedule(pod) for pod in cluster.waiting]
-        for _ in range(CHANGES):
-            happening = cluster.change()
-            after = [cluster.framework.schedule(pod) for pod in cluster.waiting]
-            for pod, was, now in zip(cluster.waiting, before, after, strict=True):
-                if not isinstance(was, FitError | Unsupported) or not isinstance(now, Placement):
-                    continue
-                assert happening is not None, (seed, was.message)
-                strategy = cluster.framework.queueing_hints.strategy(
-                    pod, was.rejected_by, was.pending_by, happening
-                )
-                assert strategy is not QueueingStrategy.SKIP, (seed, was.message, happening)
-                helped.update(was.rejected_by)
-            before = after
+        helped += woken(seed, cluster.framework, cluster.waiting, cluster.changes())
     for plugin in ("VolumeBinding", "VolumeRestrictions", "VolumeZone", "Unsupported"):
         assert helped[plugin] >= 2, helped
