@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import REGISTRY
 
-from tests.binder.scheduler import pod, scheduling
+from tests.binder.scheduler import bound_to, pod, scheduling
 from tests.binder.test_service import Cluster, service
 from tests.kube.fakeapi import FakeApi
 from tests.waiting import eventually
@@ -53,6 +53,28 @@ def test_nothing_waits_for_a_replica_that_does_not_lead() -> None:
         scheduler.is_leader = True
         scheduler.pass_time(2)
         assert waiting()["active"] == 1
+
+
+def cache_size() -> dict[str, float | None]:
+    kinds = ("nodes", "pods", "assumed_pods")
+    return {kind: value("scheduler_cache_size", type=kind) for kind in kinds}
+
+
+def test_a_pod_is_in_the_cache_from_its_decision_on_and_assumed_until_the_watch_shows_its_node() -> None:
+    ours = pod("ours")
+    with scheduling() as scheduler:
+        scheduler.add(make_node("n"), pod("there", node="n"), ours)
+        scheduler.expect_bindings("ours on n")
+        scheduler.pass_time(2)
+        assert cache_size() == {"nodes": 1, "pods": 2, "assumed_pods": 1}
+
+        scheduler.change(ours, bound_to(ours, "n"))
+        scheduler.pass_time(2)
+        assert cache_size() == {"nodes": 1, "pods": 2, "assumed_pods": 0}
+
+        scheduler.delete(bound_to(ours, "n"))
+        scheduler.pass_time(2)
+        assert cache_size() == {"nodes": 1, "pods": 1, "assumed_pods": 0}
 
 
 def test_the_leader_says_so_until_it_stops() -> None:

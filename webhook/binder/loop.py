@@ -233,7 +233,7 @@ class SchedulingLoop:
         if now >= self._sizes_due:
             self._sizes_due = now + SIZES_SECONDS
             # Who doesn't lead follows the same pods, but they don't wait for it.
-            self._reporter.sizes(self._queue if self._is_leader() else None, len(self._cache.table))
+            self._reporter.sizes(self._queue if self._is_leader() else None, self._cache)
             for profile, framework in self._frameworks.items():
                 self._reporter.measured(profile, framework.measurements)
 

@@ -12,6 +12,7 @@ from webhook.binder.queue import SchedulingQueue
 from webhook.binder.queued_pod import Place, QueuedPod
 from webhook.kube.events import EventRecorder, Regarding
 from webhook.observe import scheduling_metrics as metrics
+from webhook.scheduling.cache import Cache
 from webhook.scheduling.measurements import Measurements
 from webhook.scheduling.messages import scheduled_message
 from webhook.scheduling.objects import Pod
@@ -81,8 +82,8 @@ class Reporter:
         log.info("Pod %s was not bound to %s: %s", binding.pod.key, binding.node_name, message)
         self._conditions.drop(binding.pod.metadata.uid)
 
-    def sizes(self, queue: SchedulingQueue | None, nodes: int) -> None:
-        """Set the gauges of what waits; nothing does without a queue."""
+    def sizes(self, queue: SchedulingQueue | None, cache: Cache) -> None:
+        """Set the gauges of what waits, where nothing does without a queue, and of what the cache holds."""
         for label, places in _PENDING.items():
             count = sum(map(queue.count, places)) if queue else 0
             metrics.PENDING_PODS.labels(label).set(count)
@@ -92,7 +93,12 @@ class Reporter:
         for key, count in waiting.items():
             metrics.UNSCHEDULABLE_PODS.labels(*key).set(count)
         self._waited_for = set(waiting)
-        metrics.CACHE_SIZE.labels("nodes").set(nodes)
+        for kind, count in (
+            ("nodes", len(cache.table)),
+            ("pods", cache.pod_count),
+            ("assumed_pods", cache.assumed_count),
+        ):
+            metrics.CACHE_SIZE.labels(kind).set(count)
 
     def measured(self, profile: str, measurements: Measurements) -> None:
         """Take over what a profile's framework has measured."""

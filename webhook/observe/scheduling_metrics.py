@@ -106,7 +106,7 @@ UNSCHEDULABLE_PODS = Gauge(
 )
 CACHE_SIZE = Gauge(
     "scheduler_cache_size",
-    "Number of nodes, pods, and assumed (bound) pods in the scheduler cache.",
+    "Number of nodes, pods, and assumed (bound) pods in the scheduler cache; the assumed ones are among the pods.",
     ["type"],
     multiprocess_mode="livesum",
 )

@@ -89,6 +89,16 @@ class Cache:
             self._assumed.remove(uid)
             self._release(uid)
 
+    @property
+    def pod_count(self) -> int:
+        """How many pods hold something, the assumed ones among them."""
+        return len(self._placed)
+
+    @property
+    def assumed_count(self) -> int:
+        """How many of them are on a node that the watch hasn't shown yet."""
+        return len(self._assumed)
+
     def is_assumed(self, uid: str) -> bool:
         """Tell whether the pod is counted on a node that the watch hasn't shown yet."""
         return uid in self._assumed
