@@ -7,7 +7,7 @@ import pytest
 
 from certs.context import TLS_FLOOR
 from webhook.errors import ConfigurationError
-from webhook.settings import ServeSettings, own_namespace
+from webhook.settings import ServerSettings, ServeSettings, own_namespace
 
 
 def checked(**given: Any) -> ServeSettings:
@@ -72,4 +72,4 @@ def test_what_is_no_namespaces_name_is_refused(name: str) -> None:
 
 
 def test_the_floor_of_tls_versions_is_the_one_of_the_library() -> None:
-    assert checked().tls_min_version == TLS_FLOOR
+    assert ServerSettings().tls_min_version == TLS_FLOOR

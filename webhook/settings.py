@@ -59,10 +59,11 @@ class OpsSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerSettings(OpsSettings, frozen=True, kw_only=True):
-    """Settings of a server on a TLS port: its address, its size and how it stops."""
+    """Settings of a server on a TLS port: its address, what it speaks, its size and how it stops."""
 
     host: str = "0.0.0.0"  # noqa: S104 (the API server calls the pod's address)
     port: int = 8443
+    tls_min_version: TlsVersion = "1.3"
     workers: int = 1
     threads: int = 32
     """Requests that one worker works on at once. Idle connections and half-sent heads need no thread."""
@@ -103,7 +104,6 @@ class ServeSettings(ServerSettings, frozen=True, kw_only=True):
     tls_cert: Path | None = None
     tls_key: Path | None = None
     client_ca: Path | None = None
-    tls_min_version: TlsVersion = "1.3"
     ca_settle_seconds: float = 60.0
     leaf_hours: float = 168.0
     replica: str | None = None

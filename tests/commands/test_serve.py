@@ -48,9 +48,9 @@ def pair(ca: trustme.CA, tmp_path: Path) -> list[str]:
     return ["--tls-cert", str(certificate), "--tls-key", str(key)]
 
 
-def command(*options: str) -> list[str]:
+def command(*options: str, server: str = "serve") -> list[str]:
     addresses = ["--host", "127.0.0.1", "--ops-host", "127.0.0.1", "--ops-port", str(free_port())]
-    return [sys.executable, "-m", "webhook", "serve", *addresses, *options]
+    return [sys.executable, "-m", "webhook", server, *addresses, *options]
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -71,10 +71,12 @@ def refusal(home: Path, *options: str) -> str:
 
 @contextmanager
 def serving(
-    home: Path, port: int, *options: str, environ: dict[str, str] | None = None
+    home: Path, port: int, *options: str, server: str = "serve", environ: dict[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(
-        command("--port", str(port), *options), stderr=subprocess.DEVNULL, env=environ or environment(home)
+        command("--port", str(port), *options, server=server),
+        stderr=subprocess.DEVNULL,
+        env=environ or environment(home),
     )
     try:
         deadline = time.monotonic() + 30
@@ -256,22 +258,31 @@ def test_files_mode_serves_while_the_api_server_cannot_be_reached(
     assert still_running
 
 
+@pytest.mark.parametrize("server", ["serve", "extender"])
 @pytest.mark.parametrize(
     ("options", "is_served"),
     [([], False), (["--tls-min-version", "1.3"], False), (["--tls-min-version", "1.2"], True)],
 )
 def test_a_client_of_tls_1_2_is_served_where_that_is_asked_for_alone(
-    ca: trustme.CA, pair: list[str], tmp_path: Path, options: list[str], is_served: bool
+    ca: trustme.CA, pair: list[str], tmp_path: Path, server: str, options: list[str], is_served: bool
 ) -> None:
     port = free_port()
     client = ssl.create_default_context()
     ca.configure_trust(client)
+    ca.issue_cert("client").configure_cert(client)
     client.maximum_version = ssl.TLSVersion.TLSv1_2
     expected = nullcontext() if is_served else pytest.raises(ssl.SSLError, match="alert protocol version")
 
-    offline = ["--offline", "--policy", str(POLICY), "--drain-seconds", "0"]
+    authority, kubeconfig = tmp_path / "ca.pem", tmp_path / "config"
+    authority.write_bytes(ca.cert_pem.bytes())
+    kubeconfig.write_text(KUBECONFIG)
+    its_own = {
+        "serve": ["--offline", "--policy", str(POLICY)],
+        "extender": ["--kubeconfig", str(kubeconfig)],
+    }
+    shared = [*pair, "--client-ca", str(authority), "--drain-seconds", "0"]
     with (
-        serving(tmp_path, port, *offline, *pair, *options),
+        serving(tmp_path, port, *shared, *its_own[server], *options, server=server),
         expected,
         socket.create_connection(("127.0.0.1", port), timeout=10) as raw,
         client.wrap_socket(raw, server_hostname="localhost") as connection,

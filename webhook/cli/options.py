@@ -22,6 +22,7 @@ __all__ = [
     "output_option",
     "pair_options",
     "setting",
+    "tls_min_version_option",
 ]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -77,6 +78,12 @@ drain_option = setting(
 pair_options = _options(
     click.option("--tls-cert", type=FILE, help="Certificate chain, PEM; re-read when it changes."),
     click.option("--tls-key", type=FILE, help="Its private key, PEM."),
+)
+tls_min_version_option = setting(
+    ServerSettings,
+    "--tls-min-version",
+    type=click.Choice(["1.2", "1.3"]),
+    help="The oldest TLS that is spoken. Every API server and kube-scheduler speaks 1.3.",
 )
 log_options = _options(
     click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True),

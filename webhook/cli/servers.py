@@ -16,6 +16,7 @@ from webhook.cli.options import (
     ops_options,
     pair_options,
     setting,
+    tls_min_version_option,
 )
 from webhook.observe.exposition import shared_between_workers
 from webhook.observe.logs import LogFormat, LogLevel, configure_logging
@@ -48,12 +49,7 @@ __all__ = ["binder", "extender", "serve"]
 )
 @pair_options
 @click.option("--client-ca", type=FILE, help="Demand client certificates signed by this CA.")
-@setting(
-    ServeSettings,
-    "--tls-min-version",
-    type=click.Choice(["1.2", "1.3"]),
-    help="The oldest TLS that is spoken. Every API server speaks 1.3.",
-)
+@tls_min_version_option
 @setting(
     ServeSettings,
     "--ca-settle-seconds",
@@ -121,6 +117,7 @@ def binder(*, namespace: str | None, log_format: LogFormat, log_level: LogLevel,
 @drain_option
 @pair_options
 @click.option("--client-ca", type=FILE, help="The CA of kube-scheduler's client certificate, PEM.")
+@tls_min_version_option
 @click.option("--kubeconfig", type=FILE, help="Default: the pod's own, $KUBECONFIG, ~/.kube/config.")
 @click.option(
     "--scheduler-config",

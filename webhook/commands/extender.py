@@ -52,7 +52,11 @@ def run(settings: ExtenderSettings) -> int:
     profile = _chosen(configuration, settings.profile)
     registry = load_plugins(configuration.plugin_sources)
     certificates = partial(
-        FileCertificates, settings.tls_cert, settings.tls_key, client_ca=settings.client_ca
+        FileCertificates,
+        settings.tls_cert,
+        settings.tls_key,
+        client_ca=settings.client_ca,
+        tls_min_version=settings.tls_min_version,
     )
     # Faults are told before any fork.
     certificates()
