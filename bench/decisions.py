@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from bench.clusters import SHAPES, filled_cache, waiting_pods
+from bench.plugin_levels import LEVELS, PluginBench
 from bench.report import Figure, print_figures, print_table
 from webhook.observe.scheduling_metrics import observe_plugin
 from webhook.scheduling.cache import Cache
@@ -31,9 +32,14 @@ SIZES = (100, 1_000, 5_000, 15_000)
 PODS_PER_NODE = 10
 # Other numbers of pods on each node, to tell how the time grows with them, at one size.
 OTHER_PODS_PER_NODE = (1, 20)
-# At this size, in microseconds.
+# At this size, in microseconds: of a decision, and of what a plugin has of it.
 BUDGET_NODES = 5_000
-BUDGET_US = {"plain": 400, **dict.fromkeys(("node-affinity", "spread", "anti-affinity", "affinity"), 1000)}
+BUDGET_US = {
+    "plain": 400,
+    **dict.fromkeys(("node-affinity", "spread", "anti-affinity", "affinity"), 1000),
+    "plugin-per-node": 10_000,
+    "plugin-vectorised": 200,
+}
 
 _WARM_UP = 50
 # So many of the pods that were just placed stay, as their bindings take a while; then they are taken back.
@@ -112,27 +118,29 @@ def cases(sizes: Iterable[int]) -> list[Case]:
     "--decisions", type=click.IntRange(2), default=300, show_default=True, help="In each run of a case."
 )
 def main(*, sizes: tuple[int, ...], runs: int, decisions: int) -> None:
-    """Measure how long one decision takes on clusters of several sizes; p50 and p99 are medians over the runs."""
-    measured = cases(sizes)
+    """Measure how long one decision takes on clusters of several sizes, and a plugin; p50 and p99 are medians over the runs."""
     timings: dict[str, Timing] = {}
-    for case in measured:
-        timings[case.name] = _measure(case, runs, decisions)
+    for case in cases(sizes):
+        timings[case.name] = _timing(Bench(case), runs, decisions)
         # The next cluster shall not share the memory with this one.
         gc.collect()
     _print_sizes(sizes, timings, f"{runs} runs of {decisions} decisions")
     if BUDGET_NODES in sizes:
         _print_pods(timings)
+        for level in LEVELS:
+            timings[f"{level}/{BUDGET_NODES}"] = _timing(
+                PluginBench(level, nodes=BUDGET_NODES), runs, decisions
+            )
         for line in _verdicts(timings):
             click.echo(line)
     print_figures(
-        Figure(bench=BENCH, case=case.name, unit=unit, ours=round(ours, 2), runs=runs)
-        for case in measured
-        for unit, ours in (("p50 µs", timings[case.name].p50), ("p99 µs", timings[case.name].p99))
+        Figure(bench=BENCH, case=name, unit=unit, ours=round(ours, 2), runs=runs)
+        for name, timing in timings.items()
+        for unit, ours in (("p50 µs", timing.p50), ("p99 µs", timing.p99))
     )
 
 
-def _measure(case: Case, runs: int, decisions: int) -> Timing:
-    bench = Bench(case)
+def _timing(bench: Bench | PluginBench, runs: int, decisions: int) -> Timing:
     cuts = [statistics.quantiles(bench.run(decisions), n=100) for _ in range(runs)]
     return Timing(
         p50=statistics.median(cut[49] for cut in cuts) / 1000,

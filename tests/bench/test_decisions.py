@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 from bench.clusters import SHAPES, filled_cache, waiting_pods
 from bench.decisions import BUDGET_US, Bench, Case, cases, main
+from bench.plugin_levels import LEVELS, PluginBench
 from webhook.scheduling.outcome import Placement
 from webhook.scheduling.testing import make_framework
 
@@ -36,8 +37,16 @@ def test_every_node_has_its_pods() -> None:
     assert [len(cache.table.pods_on(f"node-{number}")) for number in range(3)] == [7, 7, 7]
 
 
-def test_every_shape_has_a_budget() -> None:
-    assert set(BUDGET_US) == set(SHAPES)
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_plugin_of_the_guide_is_asked_about_each_pod(level: str) -> None:
+    samples = PluginBench(level, nodes=20).run(3)
+
+    assert len(samples) == 3
+    assert min(samples) > 0
+
+
+def test_every_shape_has_a_budget_and_so_has_a_plugin_on_each_level() -> None:
+    assert set(BUDGET_US) == {*SHAPES, *LEVELS}
 
 
 def test_the_case_with_a_budget_is_also_measured_with_fewer_and_more_pods() -> None:
