@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 from devcluster.cluster import DevCluster
@@ -12,6 +12,7 @@ __all__ = ["report_memory", "serve_node_metrics"]
 
 _GROUP = "metrics.k8s.io"
 _VERSION = "v1beta1"
+_PATH = f"/apis/{_GROUP}/{_VERSION}/nodes"
 _QUANTITIES = {
     "type": "object",
     "additionalProperties": {
@@ -58,22 +59,26 @@ def serve_node_metrics(cluster: DevCluster) -> None:
     """Make the API server serve /apis/metrics.k8s.io/v1beta1/nodes, with no node measured yet."""
     cluster.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", _DEFINITION)
     cluster.kubectl("wait", "--for=condition=Established", f"crd/nodes.{_GROUP}", "--timeout=20s")
+    # At first it may say that it isn't ready: kubectl tries again then.
+    cluster.kubectl("get", "--raw", _PATH)
 
 
 def report_memory(cluster: DevCluster, usage: Mapping[str, str]) -> None:
-    """Let the nodes be measured now with so much memory in use, as quantities by their names."""
+    """Let the nodes be measured now, each for the first time, with so much memory in use: quantities by their names."""
     timestamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    items = [
-        {
+
+    def report(node: str) -> None:
+        measured = {
             "apiVersion": f"{_GROUP}/{_VERSION}",
             "kind": "NodeMetrics",
             "metadata": {"name": node},
             "timestamp": timestamp,
             "window": "15s",
-            "usage": {"cpu": "100m", "memory": memory},
+            "usage": {"cpu": "100m", "memory": usage[node]},
         }
-        for node, memory in usage.items()
-    ]
-    cluster.kubectl(
-        "apply", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
-    )
+        cluster.request("POST", _PATH, measured)
+
+    # kubectl has itself wait between requests: minutes, for thousands of nodes.
+    with ThreadPoolExecutor() as pool:
+        for _ in pool.map(report, usage):
+            pass  # so that the first fault is raised

@@ -19,7 +19,7 @@ from devcluster.ports import free_port
 from devcluster.tether import tethered
 from tests.waiting import eventually
 
-__all__ = ["Certificates", "Extender", "KubeScheduler"]
+__all__ = ["Certificates", "Extender", "KubeScheduler", "binder_kubeconfig"]
 
 MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
 
@@ -59,7 +59,7 @@ class Extender:
             *("--ops-host", "127.0.0.1", "--ops-port", str(self.ops_port), "--drain-seconds", "0"),
             *("--tls-cert", str(certificate), "--tls-key", str(key)),
             *("--client-ca", str(certificates.authority), "--scheduler-config", str(configuration)),
-            *("--kubeconfig", str(_kubeconfig(cluster))),
+            *("--kubeconfig", str(binder_kubeconfig(cluster))),
             *options,
         ]
         self._log = cluster.logs / f"extender-{self.port}.log"
@@ -109,7 +109,6 @@ class KubeScheduler:
     """kube-scheduler as an administrator, with what `extender --print-config` prints; `changes` go over that."""
 
     def __init__(self, cluster: DevCluster, certificates: Certificates, url: str, **changes: Any) -> None:
-        self._cluster = cluster
         folder = certificates.authority.parent
         printed = subprocess.run(
             [sys.executable, "-m", "webhook", "extender", "--print-config", "--url", url],
@@ -130,13 +129,15 @@ class KubeScheduler:
         configuration["leaderElection"] = {"leaderElect": False}
         self._file = folder / f"kube-scheduler-{time.monotonic_ns()}.yaml"
         self._file.write_text(yaml.safe_dump(configuration))
+        self._log = cluster.logs / "kube-scheduler-extended.log"
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         program = find_assets(["kube-scheduler"], say_on_stderr) / "kube-scheduler"
-        with (self._cluster.logs / "kube-scheduler-extended.log").open("ab") as log:
+        with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                tethered([program, f"--config={self._file}", "--secure-port=0", "--v=4"]),
+                # Below 5 it doesn't tell of a priority function that failed.
+                tethered([program, f"--config={self._file}", "--secure-port=0", "--v=5"]),
                 env={"HOME": str(self._file.parent)},
                 stdout=log,
                 stderr=log,
@@ -148,9 +149,12 @@ class KubeScheduler:
         self._process.terminate()
         self._process.wait(30)
 
+    def log(self) -> str:
+        return self._log.read_text()
 
-def _kubeconfig(cluster: DevCluster) -> Path:
-    """Return the binder's, whose rights the extender has enough of."""
+
+def binder_kubeconfig(cluster: DevCluster) -> Path:
+    """Return a kubeconfig of the binder's ServiceAccount, whose rights are enough for the extender too."""
     cluster.kubectl("apply", "-f", str(MANIFESTS / "base/namespace.yaml"))
     cluster.kubectl("apply", "-f", str(MANIFESTS / "base/binder-rbac.yaml"))
     return cluster.service_account_kubeconfig("custom-scheduler", "custom-scheduler-binder")

@@ -17,6 +17,8 @@ def kube_scheduler_fragment(url: str) -> str:
     configuration = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
+        # Else, of thousands of nodes we would be asked about a tenth, which may hold none that we let pass.
+        "percentageOfNodesToScore": 100,
         "extenders": [
             {
                 "urlPrefix": url,
