@@ -49,6 +49,11 @@ class Trust:
         oldest = self._clock() - LEAF_LIFETIME.total_seconds()
         return tuple(each for each, met_at in self._met.values() if met_at > oldest)
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether nothing was read for so long that the others no longer count on what this replica serves."""
+        return self._read_at is None or self._clock() - self._read_at > LEAF_LIFETIME.total_seconds()
+
     def met(self, certificates: Iterable[x509.Certificate]) -> None:
         """Take note of CAs, wherever they were read just now."""
         now = self._clock()
@@ -57,8 +62,8 @@ class Trust:
     def saw(self, bundles: Iterable[bytes]) -> None:
         """Take note of the caBundles of all entries as they were read just now; without any, nobody calls."""
         now = self._clock()
-        if self._read_at is None or now - self._read_at > LEAF_LIFETIME.total_seconds():
-            # Whatever is missing now may have been so for long: by then, the others no longer wait for this replica.
+        if self.is_outdated:
+            # Whatever is missing now may have been so for long.
             self._carried, self._established = {}, set()
         self._read_at = now
         found = [_by_fingerprint(bundle) for bundle in bundles]

@@ -7,7 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from certs.authority import create_authority
+from certs.bundle import certificates_in
 from certs.custody import Custody
+from certs.leaf import LEAF_LIFETIME
 from certs.rotation import begin
 from webhook.server.custodian import PRODUCT
 
@@ -45,7 +47,7 @@ def lose_successor(world: World) -> None:
 
 def restore_backup(world: World) -> None:
     backup = world.rng.choice(world.backups)
-    if backup.authority.certificate.not_valid_after_utc > world.now + DAY:
+    if backup.authority.certificate.not_valid_after_utc > world.now + LEAF_LIFETIME + DAY:
         world.store.put(backup.data)
 
 
@@ -105,18 +107,19 @@ def rotate(world: World) -> None:
 
 
 def is_survivable(world: World, fault: Callable[[World], None]) -> bool:
-    """Tell whether some copy of the CA is left that a replica can reach.
+    """Tell whether some copy of the CAs that are served is left that a replica can reach.
 
     There are three: the Secret, caBundle, and what replicas hold that reach the API server. With all of them gone,
     nobody who writes caBundle can know what the others serve: docs/notes/ca-rotation.md has it among what can't be
-    survived.
+    survived. Where nobody is called, caBundle tells of nobody: who starts then is the only one, and is ready at once.
     """
+    served = {each.served for each in world.replicas if world.may_be_called(each)}
+    custody = world.custody
     copies = {
-        "secret": world.custody is not None,
-        "bundle": any(world.configuration.bundles()),
-        "replica": any(
-            not each.is_cut and not each.is_asleep and not each.is_held for each in world.replicas
-        ),
+        "secret": custody is not None and served <= set(custody.authority.trusted),
+        "bundle": bool(served)
+        and all(served <= set(certificates_in(each)) for each in world.configuration.bundles() or [b""]),
+        "replica": any(each.is_at_hand for each in world.replicas),
     }
     return any(there for copy, there in copies.items() if copy != DESTROYS.get(fault))
 

@@ -129,9 +129,15 @@ class Replica:
         return self.asleep_until > self.world.now
 
     @property
-    def is_held(self) -> bool:
-        """Whether a call of its own keeps it from all else for longer than a request may hang."""
-        return self.held_until > self.world.now + timedelta(seconds=RETURN_SECONDS)
+    def is_at_hand(self) -> bool:
+        """Whether it reaches the API server, and no call keeps it from all else for longer than a request may hang."""
+        is_held = self.held_until > self.world.now + timedelta(seconds=RETURN_SECONDS)
+        return not self.is_cut and not self.is_asleep and not is_held
+
+    @property
+    def served(self) -> x509.Certificate:
+        """The CA of the leaf that it serves."""
+        return self.certificates._served.authority.certificate
 
     @property
     def is_in_endpoints(self) -> bool:

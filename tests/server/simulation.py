@@ -196,7 +196,7 @@ class World:
     def _check(self) -> None:
         """Let each API server, however stale within a minute, call each replica that may be called."""
         for replica in self.replicas:
-            if not self._may_be_called(replica):
+            if not self.may_be_called(replica):
                 continue
             for bundle in self._known():
                 self.checks += 1
@@ -213,7 +213,8 @@ class World:
         # What others have wiped says nothing of ours.
         return {bundle for _, bundles in self._carried for bundle in bundles if bundle}
 
-    def _may_be_called(self, replica: Replica) -> bool:
+    def may_be_called(self, replica: Replica) -> bool:
+        """Tell whether an API server may call it: it was ready, and its word holds."""
         if replica.is_asleep or not replica.is_in_endpoints:
             return False
         # Its word ends seven days after it was heard last; a look may find it half a minute old.
@@ -227,7 +228,7 @@ class World:
 
     def _fault(self) -> None:
         fault = self.rng.choice(FAULTS)
-        if not is_survivable(self, fault):
+        if not self.replicas or not is_survivable(self, fault):
             return
         self.met.add(fault.__name__)
         fault(self)

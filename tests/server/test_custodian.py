@@ -14,7 +14,7 @@ from certs.errors import Expired
 from certs.leaf import LEAF_LIFETIME
 from tests.certs.memory_store import MemorySecret
 from tests.server.world import SETTLE, World
-from webhook.errors import ApiError, ClusterError
+from webhook.errors import ApiError
 from webhook.server.custodian import LOOK_SECONDS
 
 
@@ -548,19 +548,3 @@ def test_a_ca_that_has_expired_is_not_waited_with_by_a_machine_whose_clock_is_wr
 
     assert waited == old.certificate
     assert replica.serving.certificate == new.certificate
-
-
-def test_a_look_in_which_the_machine_slept_counts_for_nothing() -> None:
-    world = World()
-    replica = world.replica()
-    replica.look()
-    before = replica.custodian.authority
-    other = create_authority("custom-scheduler", world.now)
-    world.configuration.put(other.bundle)
-    world.store.put(Custody(authority=other).data)
-    world.configuration.before_read = lambda: world.pass_(timedelta(days=3))
-
-    with pytest.raises(ClusterError, match="looking anew"):
-        replica.look()
-
-    assert replica.custodian.authority is before

@@ -136,6 +136,9 @@ class Custodian:
         began = self._boot_clock()
         # Told before the Secret is read: who drops a CA reads the Leases after the Secret that lets him drop it.
         self.hold(serving)
+        # It may have become ready since the last look. Who slept for too long begins anew: its CA may have been dropped
+        # meanwhile, and may have come back a moment ago.
+        self._is_called = (self._is_called or not self.faults()) and not self._trust.is_outdated
         # Read before the Secret: a bundle is written only over what is older than the Secret it comes from.
         self.hosts = frozenset().union(*[each.read() for each in self._registrations])
         self._trust.saw([bundle for each in self._registrations for bundle in each.bundles])
@@ -145,12 +148,10 @@ class Custodian:
             PRODUCT,
             clock=self._clock,
             held=self._custody,
-            step=partial(self._step, serving),
+            step=partial(self._step, serving, began),
             is_clock_sure=self._is_clock_sure,
         )
-        if self._boot_clock() - began > LOOK_SECONDS:
-            # The machine was suspended meanwhile, say: the others may have taken a rotation further.
-            raise ClusterError(f"the cluster was looked at for more than {LOOK_SECONDS:g} s: looking anew")
+        self._check_time(began)
         authority = self._choice(serving)
         if authority.certificate != serving.certificate:
             # Told before it is served: whatever happens in between, neither of the two is dropped.
@@ -211,7 +212,8 @@ class Custodian:
         ours = self.authority.fingerprint
         return not self._trust.is_established(ours) and bool(self._served(but=self._replica) - {ours})
 
-    def _step(self, serving: Authority, custody: Custody) -> Custody | None:
+    def _step(self, serving: Authority, began: float, custody: Custody) -> Custody | None:
+        self._check_time(began)
         now = self._clock()
         self._trust.met(custody.authority.trusted)
         self._trust.named(each.fingerprint for each in (custody.authority, custody.successor) if each)
@@ -244,6 +246,14 @@ class Custodian:
     def _served(self, *, but: str = "") -> set[str]:
         live = self._leases.live(self._clock())
         return set().union(*[lease.fingerprints for lease in live if lease.replica != but])
+
+    def _check_time(self, began: float) -> None:
+        """Raise ClusterError where what this look has read is old: the machine was suspended meanwhile, say.
+
+        The others may have taken a rotation further.
+        """
+        if self._boot_clock() - began > LOOK_SECONDS:
+            raise ClusterError(f"the cluster was looked at for more than {LOOK_SECONDS:g} s: looking anew")
 
     def _check_clock(self) -> None:
         skew = abs(self._clock() - self._machine_clock())
