@@ -60,10 +60,7 @@ class Story:
         self._kubectl("get", "nodes", "--label-columns", "custom")
         self._kubectl("create", "namespace", NAMESPACE)
         self._kubectl("label", "namespace", NAMESPACE, "custom-scheduler.io/enforce=deny")
-        # kube-controller-manager makes the ServiceAccount that every pod of the namespace needs.
-        self._cluster.kubectl(
-            "wait", "--for=create", "serviceaccount/default", "-n", NAMESPACE, "--timeout=20s"
-        )
+        self._cluster.wait_for_account(NAMESPACE)
 
     def _denial(self) -> None:
         self._show("unlabelled-pod.yaml")

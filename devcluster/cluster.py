@@ -179,6 +179,16 @@ class DevCluster:
             for _ in pool.map(create, names):
                 pass  # so that the first fault is raised
 
+    def add_namespace(self, name: str, *, labels: Mapping[str, str] | None = None) -> None:
+        """Create a Namespace, and return when pods can be created in it. Raises `RequestError`."""
+        self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": dict(labels or {})}})
+        if self._options.controller_manager:
+            self.wait_for_account(name)
+
+    def wait_for_account(self, namespace: str) -> None:
+        """Return when a namespace has the ServiceAccount that each of its pods needs."""
+        self.kubectl("wait", "--for=create", "serviceaccount/default", "-n", namespace, "--timeout=20s")
+
     def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
         """Write a kubeconfig with a token of an existing ServiceAccount, valid for a day: it can do what RBAC says.
 

@@ -70,6 +70,13 @@ def test_a_node_that_exists_already_is_a_fault(cluster: DevCluster) -> None:
     assert caught.value.status == 409
 
 
+def test_a_namespace_has_its_labels_and_takes_pods_at_once(cluster: DevCluster) -> None:
+    cluster.add_namespace("team-a", labels={"team": "a"})
+
+    cluster.request("POST", "/api/v1/namespaces/team-a/pods", _POD)
+    assert cluster.request("GET", "/api/v1/namespaces/team-a")["metadata"]["labels"]["team"] == "a"
+
+
 def test_a_pod_is_scheduled_and_a_deployment_gets_its_pods(cluster: DevCluster) -> None:
     cluster.kubectl("create", "deployment", "web", "--image=web", "--replicas=3")
 

@@ -44,14 +44,11 @@ def namespace(cluster: DevCluster, installation: Installation) -> Iterator[Names
 
     def make(**labels: str) -> str:
         name = f"e2e-{next(_numbers)}"
-        cluster.kubectl("create", "namespace", name)
         made.append(name)
-        # kube-controller-manager makes the ServiceAccount that every pod of the namespace needs.
-        cluster.kubectl("wait", "--for=create", "serviceaccount/default", "-n", name, "--timeout=20s")
-        for label, value in labels.items():
-            cluster.kubectl(
-                "label", "namespace", name, f"custom-scheduler.io/{label.replace('_', '-')}={value}"
-            )
+        cluster.add_namespace(
+            name,
+            labels={f"custom-scheduler.io/{key.replace('_', '-')}": value for key, value in labels.items()},
+        )
         return name
 
     yield make

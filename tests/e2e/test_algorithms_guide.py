@@ -29,7 +29,6 @@ def cluster() -> Iterator[DevCluster]:
         for name, year in BOUGHT.items():
             cluster.add_node(name, labels={"bought": year})
         cluster.add_node("node-4")
-        cluster.kubectl("wait", "--for=create", "serviceaccount/default", "-n", "default", "--timeout=20s")
         yield cluster
 
 

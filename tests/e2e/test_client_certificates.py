@@ -70,8 +70,7 @@ def cluster(folder: Path) -> Iterator[DevCluster]:
     show_certificate(folder, "nobody.example.com")
     flag = f"--admission-control-config-file={folder / 'admission.yaml'}"
     with DevCluster(scheduler=False, controller_manager=False, apiserver_flags=[flag]) as cluster:
-        cluster.kubectl("create", "namespace", ENFORCED)
-        cluster.kubectl("label", "namespace", ENFORCED, "custom-scheduler.io/enforce=deny")
+        cluster.add_namespace(ENFORCED, labels={"custom-scheduler.io/enforce": "deny"})
         yield cluster
 
 

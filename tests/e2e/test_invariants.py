@@ -49,7 +49,6 @@ def crowded(audit_log: Path) -> Iterator[DevCluster]:
                 taints=[Taint(key="dedicated")] if number >= 18 else [],
                 capacity={"cpu": "2", "pods": "20"},
             )
-        cluster.kubectl("wait", "--for=create", "serviceaccount/default", "-n", "default", "--timeout=20s")
         with Installation(cluster):
             yield cluster
 

@@ -116,8 +116,7 @@ class Questions:
 @pytest.fixture(scope="module")
 def asking() -> Iterator[DevCluster]:
     with DevCluster(scheduler=False, controller_manager=False) as cluster:
-        labels = {"custom-scheduler.io/enforce": "deny"}
-        cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": labels}})
+        cluster.add_namespace(NAMESPACE, labels={"custom-scheduler.io/enforce": "deny"})
         yield cluster
 
 

@@ -92,7 +92,7 @@ def test_a_worker_takes_over_the_lease_of_the_one_that_it_replaces(cluster: DevC
 
 def test_the_lease_of_a_pod_that_is_gone_goes_with_it(cluster: DevCluster) -> None:
     with Installation(cluster, options=("--no-binder", "--replica", "stays")):
-        cluster.kubectl("wait", "--for=create", "serviceaccount/default", "-n", NAMESPACE, "--timeout=20s")
+        cluster.wait_for_account(NAMESPACE)
         cluster.kubectl("apply", "-f", "-", input=restricted("lost"))
         uid = json.loads(cluster.kubectl("get", "pod", "lost", "-n", NAMESPACE, "-o", "json").stdout)[
             "metadata"
