@@ -10,10 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import urllib3
-
 from devcluster.cluster import DevCluster
 from devcluster.errors import InstallationError
+from devcluster.ops import ask_ops
 from devcluster.ports import free_port
 from devcluster.tether import tethered
 
@@ -110,13 +109,7 @@ class Installation:
 
     def ops(self, path: str) -> tuple[int, str]:
         """Return status and body that the ops port gives for `path`; status 0 where nobody answers."""
-        try:
-            answer = urllib3.request(
-                "GET", f"http://127.0.0.1:{self.ops_port}{path}", retries=False, timeout=5
-            )
-        except urllib3.exceptions.HTTPError as error:
-            return 0, str(error)
-        return answer.status, answer.data.decode()
+        return ask_ops(self.ops_port, path)
 
     def stop(self) -> int:
         """Stop `serve` as a cluster would, with SIGTERM, and return its exit code."""

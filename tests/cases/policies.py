@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.waiting import eventually
 from webhook.policy.model import Policy
 from webhook.policy.parse import parse_policy
 
@@ -67,3 +72,17 @@ def written(name: str) -> str:
 POLICIES: dict[str, Policy] = {
     name: parse_policy(written(name), source=name, own_namespace=OWN_NAMESPACE) for name in SPECS
 }
+
+
+def put_in_force(name: str, file: Path, ops: Callable[[str], tuple[int, str]]) -> None:
+    """Write a policy into the file that a program follows, and return when its ops port says so."""
+    new = file.with_suffix(".new")
+    new.write_text(written(name))
+    new.replace(file)
+    line = re.compile(r"^custom_scheduler_policy_generation (\S+)$", re.MULTILINE)
+
+    def is_in_force() -> bool:
+        found = line.search(ops("/metrics")[1])
+        return found is not None and float(found[1]) == POLICIES[name].generation
+
+    eventually(is_in_force, f"policy {name} in force")

@@ -11,10 +11,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-import urllib3
 
 from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
+from devcluster.ops import ask_ops
 from devcluster.ports import free_port
 from devcluster.tether import tethered
 from tests.e2e.objects import get, pod
@@ -37,13 +37,7 @@ class Binder:
             self.process = subprocess.Popen(tethered(command), stdout=output, stderr=output)
 
     def ready(self) -> bool:
-        try:
-            answer = urllib3.request(
-                "GET", f"http://127.0.0.1:{self.ops_port}/readyz", retries=False, timeout=5
-            )
-        except urllib3.exceptions.HTTPError:
-            return False
-        return answer.status == 200
+        return ask_ops(self.ops_port, "/readyz")[0] == 200
 
     def end(self, signum: signal.Signals) -> int:
         self.process.send_signal(signum)
@@ -61,7 +55,6 @@ def apart() -> Iterator[DevCluster]:
 
 def place(cluster: DevCluster, name: str, *, seconds: float = 20) -> str:
     """Create a pod that opted in and return the node that it came to."""
-    cluster.kubectl("wait", "--for=create", "serviceaccount/default", "-n", "default", "--timeout=20s")
     cluster.kubectl("apply", "-f", "-", input=pod("default", name, labels=OPT_IN))
     node: str = eventually(
         lambda: get(cluster, "pod", "default", name)["spec"].get("nodeName"), seconds=seconds
@@ -106,7 +99,6 @@ def test_a_second_signal_ends_a_binder_whose_plugin_hangs(apart: DevCluster, tmp
     with ExitStack() as stack:
         binder = Binder(kubeconfig, log, "--scheduler-config", str(configuration))
         stack.callback(binder.process.kill)
-        apart.kubectl("wait", "--for=create", "serviceaccount/default", "-n", "default", "--timeout=20s")
         apart.kubectl("apply", "-f", "-", input=pod("default", "stuck", schedulerName="hanging"))
         eventually(lambda: "the plugin hangs" in log.read_text(), seconds=40)
 

@@ -13,7 +13,7 @@ from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
 from tests.cases.builders import pod, required, requirement, term
 from tests.cases.case import Case, Json, Outcome, Placement, assert_expected
-from tests.cases.policies import POLICIES, written
+from tests.cases.policies import POLICIES, put_in_force, written
 from tests.cases.real import Api
 from tests.cases.sentinel import await_policies
 from tests.cases.table import CASES
@@ -66,10 +66,7 @@ def through_webhooks(
                     "delete", "mutatingwebhookconfiguration", "custom-scheduler", "--ignore-not-found"
                 )
                 eventually(lambda: not steers(api), "the mutating webhook's end")
-            new = policy.with_suffix(".new")
-            new.write_text(written(name))
-            new.replace(policy)
-            eventually(partial(is_in_force, installation, name), f"policy {name} in force")
+            put_in_force(name, policy, installation.ops)
             found |= {case.name: api.admit(case) for case in cases}
         cases_cluster.kubectl("delete", "validatingwebhookconfiguration", "custom-scheduler")
         eventually(lambda: not denies(api), "the validating webhook's end")
@@ -111,14 +108,6 @@ def denies(api: Api) -> bool:
 def steers(api: Api) -> bool:
     obj = api.admit(Case(name="probe", namespace="cases-exempt", object=pod({"custom": "web"}))).object
     return obj is not None and Placement.of(obj).placed_by is not None
-
-
-def is_in_force(installation: Installation, name: str) -> bool:
-    lines = installation.ops("/metrics")[1].splitlines()
-    generation = next(
-        (line for line in lines if line.startswith("custom_scheduler_policy_generation ")), "0 0"
-    )
-    return float(generation.split()[1]) == POLICIES[name].generation
 
 
 def checked_types(cluster: DevCluster) -> list[Json]:

@@ -19,6 +19,7 @@ from prometheus_client import Metric
 
 from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
+from devcluster.ops import ask_ops
 from tests.e2e.objects import get, pod, scheduled_condition
 from tests.e2e.scrapes import Scrape, api_server_metrics, families, kept, kube_scheduler, target
 from tests.e2e.test_binder_command import Binder
@@ -84,9 +85,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
         stack.callback(binder.process.wait, 30)
         stack.callback(binder.process.terminate)
         eventually(binder.ready)
-        cluster.kubectl("create", "namespace", NAMESPACE)
-        cluster.kubectl("label", "namespace", NAMESPACE, "custom-scheduler.io/enforce=deny")
-        cluster.kubectl("wait", "--for=create", "serviceaccount/default", "-n", NAMESPACE, "--timeout=20s")
+        cluster.add_namespace(NAMESPACE, labels={"custom-scheduler.io/enforce": "deny"})
 
         fail_open_and_closed(cluster, installation)
         before = scrape(cluster, installation, binder)
@@ -97,18 +96,17 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
 
 
 def scrape(cluster: DevCluster, installation: Installation, binder: Binder) -> list[Scrape]:
-    ops = urllib3.request("GET", f"http://127.0.0.1:{binder.ops_port}/metrics", retries=False, timeout=5)
     return [
         Scrape(installation.ops("/metrics")[1], target("webhook-1", "webhook")),
-        Scrape(ops.data.decode(), target("binder-1", "binder")),
+        Scrape(ask_ops(binder.ops_port, "/metrics")[1], target("binder-1", "binder")),
         api_server_metrics(cluster),
     ]
 
 
 def has_handed_over(binder: Binder) -> bool:
-    ops = urllib3.request("GET", f"http://127.0.0.1:{binder.ops_port}/metrics", retries=False, timeout=5)
+    _, metrics = ask_ops(binder.ops_port, "/metrics")
     return all(
-        f"\n{name}{{" in ops.data.decode()
+        f"\n{name}{{" in metrics
         for name in (
             "scheduler_unschedulable_pods",
             "scheduler_framework_extension_point_duration_seconds_sum",

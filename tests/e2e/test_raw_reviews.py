@@ -13,6 +13,7 @@ import urllib3
 
 from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
+from tests.admission.reviews import UID, body, pod
 
 JSON = {"Content-Type": "application/json"}
 
@@ -28,48 +29,19 @@ def pool(cluster: DevCluster, installation: Installation) -> Iterator[urllib3.HT
         yield pool
 
 
-def review(labels: dict[str, str] | None, **request: Any) -> bytes:
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "raw", "labels": labels},
-        "spec": {"containers": []},
-    }
-    return json.dumps(
-        {
-            "apiVersion": "admission.k8s.io/v1",
-            "kind": "AdmissionReview",
-            "request": {
-                "uid": "0df28fbd-5f5f-11e8-bc74-36e6bb280816",
-                "kind": {"group": "", "version": "v1", "kind": "Pod"},
-                "resource": {"group": "", "version": "v1", "resource": "pods"},
-                "operation": "CREATE",
-                "namespace": "team-a",
-                "name": "raw",
-                "userInfo": {"username": "dev", "groups": ["system:authenticated"]},
-                "object": pod,
-                "oldObject": None,
-                "options": None,
-                "dryRun": False,
-                **request,
-            },
-        }
-    ).encode()
-
-
-def response(pool: urllib3.HTTPSConnectionPool, path: str, body: bytes) -> dict[str, Any]:
-    answer = pool.request("POST", path, body=body, headers=JSON)
+def response(pool: urllib3.HTTPSConnectionPool, path: str, sent: bytes) -> dict[str, Any]:
+    answer = pool.request("POST", path, body=sent, headers=JSON)
     assert answer.status == 200
     decoded = answer.json()
     assert decoded["apiVersion"] == "admission.k8s.io/v1"
-    assert decoded["response"]["uid"] == "0df28fbd-5f5f-11e8-bc74-36e6bb280816"
+    assert decoded["response"]["uid"] == UID
     found: dict[str, Any] = decoded["response"]
     return found
 
 
 @pytest.mark.parametrize("path", ["/validate", "/validate-admission"])
 def test_a_denial_starts_with_the_rules_message(pool: urllib3.HTTPSConnectionPool, path: str) -> None:
-    answer = response(pool, path, review(labels=None))
+    answer = response(pool, path, body(pod(None)))
 
     assert answer["allowed"] is False
     assert answer["status"]["code"] == 403
@@ -77,14 +49,14 @@ def test_a_denial_starts_with_the_rules_message(pool: urllib3.HTTPSConnectionPoo
 
 
 def test_the_warning_path_turns_the_denial_into_a_warning(pool: urllib3.HTTPSConnectionPool) -> None:
-    answer = response(pool, "/validate/warn", review(labels={}))
+    answer = response(pool, "/validate/warn", body(pod({})))
 
     assert answer["allowed"] is True
     assert answer["warnings"][0].startswith("Pod must have custom label")
 
 
 def test_a_steering_patch_is_base64_json_patch(pool: urllib3.HTTPSConnectionPool) -> None:
-    answer = response(pool, "/mutate", review(labels={"custom-scheduler.io/opt-in": "true"}))
+    answer = response(pool, "/mutate", body(pod({"custom-scheduler.io/opt-in": "true"})))
 
     assert answer["patchType"] == "JSONPatch"
     operations = json.loads(base64.b64decode(answer["patch"]))
@@ -131,9 +103,7 @@ def test_a_chunked_body_over_the_limit_is_refused(pool: urllib3.HTTPSConnectionP
 
 
 def test_a_fault_in_a_review_is_named_by_its_json_path(pool: urllib3.HTTPSConnectionPool) -> None:
-    answer = pool.request(
-        "POST", "/validate", headers=JSON, body=review(labels=None, userInfo={"username": 7})
-    )
+    answer = pool.request("POST", "/validate", headers=JSON, body=body(pod(None), userInfo={"username": 7}))
 
     assert answer.status == 400
     assert b"$.request.userInfo.username" in answer.data

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import urllib3
 from cryptography import x509
 
 from devcluster.cluster import DevCluster
 from devcluster.installation import MANIFESTS
+from devcluster.ops import ask_ops
 from devcluster.ports import free_port
 from devcluster.tether import tethered
 from tests.e2e.objects import pod
@@ -63,13 +63,7 @@ class Replica:
 
     def ops(self, path: str) -> tuple[int, str]:
         assert self.process.poll() is None, self.log.read_text()
-        try:
-            answer = urllib3.request(
-                "GET", f"http://127.0.0.1:{self.ops_port}{path}", retries=False, timeout=5
-            )
-        except urllib3.exceptions.HTTPError as error:
-            return 0, str(error)
-        return answer.status, answer.data.decode()
+        return ask_ops(self.ops_port, path)
 
     def is_ready(self) -> bool:
         return self.ops("/readyz")[0] == 200
@@ -101,7 +95,6 @@ def empty_cluster(audit_log: Path) -> Iterator[DevCluster]:
     with DevCluster(scheduler=False, apiserver_flags=flags) as cluster:
         cluster.add_nodes([f"node-{number}" for number in range(5)], labels={"custom": "yes"})
         cluster.kubectl("apply", "-k", str(MANIFESTS / "overlays/devcluster"))
-        cluster.kubectl("wait", "--for=create", "serviceaccount/default", "-n", "default", "--timeout=20s")
         create = partial(cluster.request, "POST", "/api/v1/namespaces/default/pods")
         manifests = [
             json.loads(pod("default", f"pod-{number}", schedulerName="custom-scheduler"))
