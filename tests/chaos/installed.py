@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -101,19 +98,6 @@ class Installed:
             "the pods of before are gone",
             seconds=_PATIENCE_SECONDS,
         )
-
-    def custom_scheduler(self, *arguments: str) -> str:
-        """Run a command of ours as an admin, and return what it printed."""
-        kubeconfig = str(self.cluster.kubeconfig)
-        command = [sys.executable, "-m", "webhook", *arguments, "--kubeconfig", kubeconfig]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        assert ended.returncode == 0, ended.stderr
-        return ended.stdout
-
-    def certs(self) -> Object:
-        """Return what `certs show` says."""
-        shown: Object = json.loads(self.custom_scheduler("certs", "show", "-o", "json"))
-        return shown
 
     def set_bundle(self, change: Callable[[bytes], bytes]) -> None:
         """Write caBundle of each entry, as an injector does; where a replica writes too, one of both is first."""

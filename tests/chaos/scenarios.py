@@ -16,6 +16,7 @@ from tests.chaos.installed import MANIFESTS, NAMESPACE, Installed
 from tests.chaos.load import Load
 from tests.chaos.newcomer import Newcomer
 from tests.chaos.questions import DENIAL
+from tests.program import certs_rotate, certs_show, signer
 from tests.waiting import eventually
 
 __all__ = ["SCENARIOS", "World"]
@@ -44,9 +45,9 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
 def a_ca_rotates(world: World) -> Proof:
     """One CA follows another, through all phases."""
     installed = world.installed
-    before = _signer(installed.certs())
+    before = signer(certs_show(installed.cluster))
     with world.newcomer() as newcomer:
-        installed.custom_scheduler("certs", "rotate")
+        certs_rotate(installed.cluster)
         phases: list[str] = []
 
         def is_stable() -> bool:
@@ -56,14 +57,9 @@ def a_ca_rotates(world: World) -> Proof:
             return phase == "stable"
 
         eventually(is_stable, "the rotation is over", seconds=300)
-    assert before != _signer(installed.certs())
+    assert before != signer(certs_show(installed.cluster))
     assert newcomer.faults == []
     return {"phases": phases, "handshakes": newcomer.handshakes}
-
-
-def _signer(shown: dict[str, Any]) -> str:
-    (one,) = [each["fingerprint"] for each in shown["authorities"] if each["role"] == "signs"]
-    return str(one)
 
 
 def leaves_renew(world: World) -> Proof:

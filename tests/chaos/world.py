@@ -89,10 +89,7 @@ class Stage:
     def set(self) -> None:
         """Install, and return when the API server's calls are answered."""
         self._installed.apply()
-        self._cluster.kubectl("create", "namespace", NAMESPACE)
-        self._cluster.kubectl(
-            "wait", "--for=create", "serviceaccount/default", "-n", NAMESPACE, "--timeout=20s"
-        )
+        self._cluster.add_namespace(NAMESPACE)
         # The API server hears of the configurations, and of their caBundle, by a watch.
         eventually(
             lambda: not any(self._questions(number).fault for number in range(12)), "all answers right"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from devcluster.cluster import DevCluster
 
-__all__ = ["deployment", "get", "pod", "pod_events", "scheduled_condition"]
+__all__ = ["account", "deployment", "get", "pod", "pod_events", "scheduled_condition"]
 
 
 def pod(namespace: str, name: str, *, labels: dict[str, str] | None = None, **spec: Any) -> str:
@@ -33,6 +34,20 @@ def deployment(namespace: str, name: str, *, template_labels: dict[str, str]) ->
             "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": template},
         }
     )
+
+
+def account(cluster: DevCluster, namespace: str, rules: list[dict[str, list[str]]]) -> Path:
+    """Make a ServiceAccount that may do what these rules say in the whole cluster; return its kubeconfig."""
+    name = f"account-{namespace}"
+    subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+    metadata = {"name": name}
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+    cluster.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts", {"metadata": metadata})
+    cluster.request("POST", f"{rbac}/clusterroles", {"metadata": metadata, "rules": rules})
+    binding = {"metadata": metadata, "roleRef": role, "subjects": [subject]}
+    cluster.request("POST", f"{rbac}/clusterrolebindings", binding)
+    return cluster.service_account_kubeconfig(namespace, name)
 
 
 def get(cluster: DevCluster, kind: str, namespace: str, name: str) -> dict[str, Any]:

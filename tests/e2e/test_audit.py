@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,41 +12,33 @@ import pytest
 from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
 from tests.e2e.conftest import NamespaceFactory
-from tests.e2e.objects import deployment, get, pod
+from tests.e2e.objects import account, deployment, get, pod
+from tests.program import custom_scheduler
 from tests.waiting import eventually
 
-READER = """\
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: auditor, namespace: NAMESPACE}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: auditor-NAMESPACE}
-rules:
-- {apiGroups: [""], resources: [namespaces, pods, replicationcontrollers], verbs: [get, list]}
-- {apiGroups: [apps], resources: [deployments, replicasets, statefulsets, daemonsets], verbs: [list]}
-- {apiGroups: [batch], resources: [JOBS], verbs: [list]}
-- {apiGroups: [""], resources: [configmaps], resourceNames: [custom-scheduler-policy], verbs: [get]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: auditor-NAMESPACE}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: auditor-NAMESPACE}
-subjects:
-- {kind: ServiceAccount, name: auditor, namespace: NAMESPACE}
-"""
+RULES = [
+    {
+        "apiGroups": [""],
+        "resources": ["namespaces", "pods", "replicationcontrollers"],
+        "verbs": ["get", "list"],
+    },
+    {
+        "apiGroups": ["apps"],
+        "resources": ["deployments", "replicasets", "statefulsets", "daemonsets"],
+        "verbs": ["list"],
+    },
+    {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["list"]},
+    {
+        "apiGroups": [""],
+        "resources": ["configmaps"],
+        "resourceNames": ["custom-scheduler-policy"],
+        "verbs": ["get"],
+    },
+]
 
 
 def audit(kubeconfig: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "webhook", "audit", "--kubeconfig", str(kubeconfig), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={"HOME": "/nowhere", "PATH": os.environ["PATH"]},
-    )
+    return custom_scheduler("audit", "--kubeconfig", kubeconfig, *arguments)
 
 
 def audited(cluster: DevCluster, *arguments: str) -> dict[str, Any]:
@@ -188,12 +178,12 @@ def test_the_whole_cluster_is_looked_at_but_for_what_the_policy_exempts(
 def test_read_rights_are_enough(cluster: DevCluster, namespace: NamespaceFactory) -> None:
     home = namespace()
     cluster.kubectl("apply", "-f", "-", input=pod(home, "web", labels={"custom": "web"}))
-    rights = READER.replace("NAMESPACE", home).replace("JOBS", "jobs, cronjobs")
-    cluster.kubectl("apply", "-f", "-", input=rights)
+    cronjobs = {"apiGroups": ["batch"], "resources": ["cronjobs"], "verbs": ["list"]}
+    auditor = account(cluster, home, [*RULES, cronjobs])
 
     def allowed() -> str | None:
         # The API server hears of new rights by a watch.
-        answer = audit(cluster.service_account_kubeconfig(home, "auditor"), home)
+        answer = audit(auditor, home)
         return answer.stdout if answer.returncode == 0 else None
 
     assert "Nothing would be denied" in eventually(allowed)
@@ -201,10 +191,10 @@ def test_read_rights_are_enough(cluster: DevCluster, namespace: NamespaceFactory
 
 def test_a_right_that_is_missing_is_named(cluster: DevCluster, namespace: NamespaceFactory) -> None:
     home = namespace()
-    cluster.kubectl("apply", "-f", "-", input=READER.replace("NAMESPACE", home).replace("JOBS", "jobs"))
+    auditor = account(cluster, home, RULES)
 
     def refused() -> str | None:
-        answer = audit(cluster.service_account_kubeconfig(home, "auditor"), home)
+        answer = audit(auditor, home)
         return answer.stderr if "cronjobs" in answer.stderr else None
 
     told = eventually(refused)

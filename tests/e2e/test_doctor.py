@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from certs.authority import create_authority
 from certs.clock import utc_now
 from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
+from tests.program import custom_scheduler
 from tests.waiting import eventually
 
 VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/custom-scheduler"
@@ -31,27 +30,14 @@ def cluster() -> Iterator[DevCluster]:
 def installation(cluster: DevCluster) -> Iterator[Installation]:
     # A webhook that starts beside the CA of others waits for as long.
     with Installation(cluster, options=["--ca-settle-seconds", "1"]) as installation:
-        wait = [
-            "wait",
-            "--for=create",
-            "serviceaccount/default",
-            "-n",
-            "custom-scheduler-probe",
-            "--timeout=20s",
-        ]
-        cluster.kubectl(*wait)
+        cluster.wait_for_account("custom-scheduler-probe")
         yield installation
 
 
 def doctor(cluster: DevCluster, *options: str, kubeconfig: Path | None = None) -> tuple[int, dict[str, Any]]:
     """Run `doctor` and return its exit code and report."""
-    where = ["--kubeconfig", str(kubeconfig or cluster.kubeconfig), "-o", "json"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "webhook", "doctor", *where, *options],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    ended = custom_scheduler(
+        "doctor", "--kubeconfig", kubeconfig or cluster.kubeconfig, "-o", "json", *options
     )
     assert ended.returncode in (0, 1), ended.stderr
     return ended.returncode, json.loads(ended.stdout)

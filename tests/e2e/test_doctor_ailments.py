@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
@@ -16,6 +14,7 @@ from devcluster.errors import RequestError
 from tests.inspect.ailments import AILMENTS
 from tests.inspect.installed import NAMESPACE, Json, collection_of, healthy, statuses
 from tests.inspect.planting import Ailment, assert_told
+from tests.program import custom_scheduler
 from tests.waiting import eventually
 from webhook.inspect.doctor import examine
 from webhook.inspect.finding import Finding
@@ -104,12 +103,12 @@ def test_an_ailment_is_named_with_what_mends_it(
 def test_the_command_tells_the_same_to_people_and_to_machines(
     cluster: DevCluster, installed: Installed
 ) -> None:
-    command = [sys.executable, "-m", "webhook", "doctor", "--kubeconfig", str(cluster.kubeconfig)]
-    told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
-    machine = subprocess.run([*command, "-o", "json"], capture_output=True, text=True, timeout=60, check=True)
+    people = custom_scheduler("doctor", "--kubeconfig", cluster.kubeconfig)
+    machine = custom_scheduler("doctor", "--kubeconfig", cluster.kubeconfig, "-o", "json")
 
     report = json.loads(machine.stdout)
+    assert (people.returncode, machine.returncode) == (0, 0)
     assert report["proof"] is None
     assert [each["text"] for each in report["findings"]] == [
-        line.split(": ", 1)[1] for line in told.splitlines() if not line.startswith("      fix: ")
+        line.split(": ", 1)[1] for line in people.stdout.splitlines() if not line.startswith("      fix: ")
     ]

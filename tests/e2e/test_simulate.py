@@ -3,53 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from devcluster.cluster import DevCluster
 from tests.e2e.conftest import NamespaceFactory
-from tests.e2e.objects import get, pod, scheduled_condition
+from tests.e2e.objects import account, get, pod, scheduled_condition
+from tests.program import custom_scheduler
 from tests.waiting import eventually
 from webhook.inspect.world import CREATION_KINDS
 from webhook.scheduling.kinds import KINDS
 
-READER = """\
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: reader, namespace: NAMESPACE}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: reader-NAMESPACE}
-rules: [{apiGroups: ["", apps, storage.k8s.io, scheduling.k8s.io], resources: [RESOURCES], verbs: [list]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: reader-NAMESPACE}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader-NAMESPACE}
-subjects:
-- {kind: ServiceAccount, name: reader, namespace: NAMESPACE}
-"""
-
-
-def simulate(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "webhook", "simulate", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={"HOME": "/nowhere", "PATH": os.environ["PATH"]},
-    )
+API_GROUPS = ["", "apps", "storage.k8s.io", "scheduling.k8s.io"]
 
 
 def simulated(*arguments: str | Path, stdin: str = "") -> dict[str, Any]:
-    answer = simulate(*arguments, "-o", "json", stdin=stdin)
+    answer = custom_scheduler("simulate", *arguments, "-o", "json", stdin=stdin)
     assert answer.stderr == ""
     found: dict[str, Any] = json.loads(answer.stdout)
     assert answer.returncode == (0 if found["node"] else 1)
@@ -124,15 +94,13 @@ def test_rights_to_list_are_enough_and_nothing_is_bound(
     cluster: DevCluster, namespace: NamespaceFactory
 ) -> None:
     home = namespace()
-    resources = ", ".join([*(kind.plural for kind in KINDS), *(plural for plural, _, _ in CREATION_KINDS)])
-    rights = READER.replace("NAMESPACE", home).replace("RESOURCES", resources)
-    cluster.kubectl("apply", "-f", "-", input=rights)
+    resources = [*(kind.plural for kind in KINDS), *(plural for plural, _, _ in CREATION_KINDS)]
+    reader = account(cluster, home, [{"apiGroups": API_GROUPS, "resources": resources, "verbs": ["list"]}])
     cluster.kubectl("apply", "-f", "-", input=pod(home, "web", schedulerName="nobodys"))
-    reader = cluster.service_account_kubeconfig(home, "reader")
 
     def allowed() -> str | None:
         # The API server hears of new rights by a watch.
-        answer = simulate("--kubeconfig", reader, f"{home}/web")
+        answer = custom_scheduler("simulate", "--kubeconfig", reader, f"{home}/web")
         return answer.stdout if answer.returncode == 0 else None
 
     assert f"{home}/web would go to node-" in eventually(allowed)
@@ -181,7 +149,7 @@ def test_a_pod_gets_what_admission_in_the_cluster_would_add(
 def test_a_snapshot_is_saved_without_deciding_on_any_pod(cluster: DevCluster, tmp_path: Path) -> None:
     file = tmp_path / "snapshot.json"
 
-    answer = simulate("--kubeconfig", cluster.kubeconfig, "--save-snapshot", file)
+    answer = custom_scheduler("simulate", "--kubeconfig", cluster.kubeconfig, "--save-snapshot", file)
 
     assert (answer.returncode, answer.stderr) == (0, "")
     assert str(file) in answer.stdout

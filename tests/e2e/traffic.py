@@ -9,14 +9,16 @@ import ssl
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from typing import Literal
 
 from devcluster.cluster import DevCluster
 from devcluster.errors import DevClusterError
 from tests.e2e.objects import pod
+from tests.waiting import eventually
 
-__all__ = ["Handshakes", "Traffic", "ca_bundle"]
+__all__ = ["Traffic", "ca_bundle", "no_call_fails"]
 
 _DENIAL = "Pod must have custom label"
 _CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/custom-scheduler"
@@ -89,13 +91,13 @@ class Traffic(_Repeated):
         super().__init__(call, rate=rate, threads=threads)
 
 
-class Handshakes(_Repeated):
+class _Handshakes(_Repeated):
     """New TLS connections to a port, each trusting the caBundle of `lag_seconds` ago alone, as a slow API server does.
 
     A real one keeps its connections, and so it seldom shakes hands.
     """
 
-    def __init__(self, cluster: DevCluster, port: int, *, rate: float = 20, lag_seconds: float = 0) -> None:
+    def __init__(self, cluster: DevCluster, port: int, *, lag_seconds: float, rate: float = 20) -> None:
         known: deque[tuple[float, str]] = deque()
 
         def call() -> str:
@@ -113,3 +115,20 @@ class Handshakes(_Repeated):
                 return str(error)
 
         super().__init__(call, rate=rate, threads=1)
+
+
+@contextmanager
+def no_call_fails(cluster: DevCluster, namespace: str, port: int, *, lag_seconds: float) -> Iterator[None]:
+    """Call all through the block and a while after, and fail if a call did.
+
+    The calls come through the API server, for an enforced `namespace`, and to `port` as from an API server that lags.
+    """
+    with (
+        closing(Traffic(cluster, namespace)) as traffic,
+        closing(_Handshakes(cluster, port, lag_seconds=lag_seconds)) as handshakes,
+    ):
+        eventually(lambda: traffic.calls > 50 and handshakes.calls > 10, "calls are made")
+        yield
+        done = traffic.calls, handshakes.calls
+        eventually(lambda: traffic.calls > done[0] + 100 and handshakes.calls > done[1] + 40, "and go on")
+    assert (traffic.failures, handshakes.failures) == ([], [])

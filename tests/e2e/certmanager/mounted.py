@@ -21,7 +21,7 @@ from tests.waiting import eventually
 __all__ = ["NAMESPACE", "SERVING", "MountedSecret", "kustomization", "renewed"]
 
 NAMESPACE, SERVING = "custom-scheduler", "custom-scheduler-serving"
-MANIFESTS = Path(__file__).resolve().parents[2] / "manifests"
+MANIFESTS = Path(__file__).resolve().parents[3] / "manifests"
 # kustomize takes a patch in flow style for JSON.
 _CLOSED = json.dumps(
     [

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, closing
 
 import pytest
 from cryptography import x509
@@ -16,33 +12,19 @@ from cryptography import x509
 from devcluster.certmanager.running import CertManager
 from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
-from tests.e2e.certmanager import NAMESPACE, SERVING, MountedSecret, kustomization, renewed
+from tests.e2e.certmanager.conftest import ENFORCED
+from tests.e2e.certmanager.mounted import NAMESPACE, SERVING, MountedSecret, kustomization, renewed
 from tests.e2e.service import Service
-from tests.e2e.traffic import Handshakes, Traffic, ca_bundle
+from tests.e2e.traffic import ca_bundle, no_call_fails
+from tests.program import certs_rotate, certs_show, signer
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.cert_manager, pytest.mark.timeout(240)]
 
-ENFORCED = "enforced"
 SETTLE_SECONDS = 3.0
 LAG_SECONDS = 1.5
 OPTIONS = ("--no-binder", "--drain-seconds", "1", "--ca-settle-seconds", str(SETTLE_SECONDS))
 CONFIGURATIONS = "validatingwebhookconfiguration,mutatingwebhookconfiguration"
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[DevCluster]:
-    with DevCluster(scheduler=False) as cluster:
-        cluster.kubectl("create", "namespace", ENFORCED)
-        cluster.kubectl("label", "namespace", ENFORCED, "custom-scheduler.io/enforce=deny")
-        cluster.kubectl("wait", "--for=create", "serviceaccount/default", "-n", ENFORCED, "--timeout=20s")
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def cert_manager(cluster: DevCluster) -> Iterator[CertManager]:
-    with CertManager(cluster) as cert_manager:
-        yield cert_manager
 
 
 class Rollout:
@@ -90,18 +72,8 @@ class Rollout:
         eventually(self.mounted.key.exists, "the Secret is mounted")
         return Installation(self.cluster, options=(*OPTIONS, *self.mounted.options))
 
-    @contextmanager
-    def called(self) -> Iterator[None]:
-        """Call all the time, through the API server and as an API server that lags; no call may fail."""
-        with (
-            closing(Traffic(self.cluster, ENFORCED)) as traffic,
-            closing(Handshakes(self.cluster, self.service.port, lag_seconds=LAG_SECONDS)) as handshakes,
-        ):
-            eventually(lambda: traffic.calls > 50 and handshakes.calls > 10, "calls are made")
-            yield
-            done = traffic.calls, handshakes.calls
-            eventually(lambda: traffic.calls > done[0] + 100 and handshakes.calls > done[1] + 40, "and go on")
-        assert (traffic.failures, handshakes.failures) == ([], [])
+    def called(self) -> AbstractContextManager[None]:
+        return no_call_fails(self.cluster, ENFORCED, self.service.port, lag_seconds=LAG_SECONDS)
 
 
 @pytest.fixture
@@ -115,21 +87,8 @@ def rollout(
         yield rollout
 
 
-def shown(cluster: DevCluster) -> dict[str, Any]:
-    command = [sys.executable, "-m", "webhook", "certs", "show", "-o", "json"]
-    ended = subprocess.run(
-        [*command, "--kubeconfig", str(cluster.kubeconfig)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    seen: dict[str, Any] = json.loads(ended.stdout)
-    return seen
-
-
 def both_are_trusted(cluster: DevCluster) -> bool:
-    seen = shown(cluster)
+    seen = certs_show(cluster)
     return all(each["carries"] for each in seen["entries"]) and [
         each["entries"] for each in seen["neighbours"]
     ] == [len(seen["entries"])]
@@ -183,8 +142,7 @@ def test_back_in_one_step_after_the_secret_was_deleted_fails_no_call(
         rollout.apply()
         rollout.roll(rollout.self_signed)
 
-    ours = [each["fingerprint"] for each in shown(cluster)["authorities"] if each["role"] == "signs"]
-    assert len(ours) == 1
+    assert signer(certs_show(cluster))
     assert ca_bundle(cluster) != before
 
 
@@ -201,20 +159,11 @@ def test_a_rotation_of_ours_where_both_are_trusted_fails_no_call(
     cluster: DevCluster, rollout: Rollout
 ) -> None:
     trust_both(rollout)
-    before = shown(cluster)
+    before = certs_show(cluster)
     with rollout.called():
-        command = [
-            sys.executable,
-            "-m",
-            "webhook",
-            "certs",
-            "rotate",
-            "--kubeconfig",
-            str(cluster.kubeconfig),
-        ]
-        subprocess.run(command, check=True, capture_output=True, timeout=60)
-        eventually(lambda: shown(cluster)["phase"] == "stable", "the rotation ends", seconds=60)
-    after = shown(cluster)
+        certs_rotate(cluster)
+        eventually(lambda: certs_show(cluster)["phase"] == "stable", "the rotation ends", seconds=60)
+    after = certs_show(cluster)
 
     assert after["authorities"] != before["authorities"]
     assert after["neighbours"] == before["neighbours"]
@@ -227,6 +176,6 @@ def test_a_new_ca_of_cert_manager_is_left_in_cabundle_too(
     renewed(cert_manager, "custom-scheduler-issuer")
     renewed(cert_manager, SERVING)
 
-    eventually(lambda: len(shown(cluster)["neighbours"]) == 2, "both CAs of cert-manager are carried")
+    eventually(lambda: len(certs_show(cluster)["neighbours"]) == 2, "both CAs of cert-manager are carried")
 
-    assert all(each["carries"] for each in shown(cluster)["entries"])
+    assert all(each["carries"] for each in certs_show(cluster)["entries"])
