@@ -18,20 +18,11 @@ import trustme
 import urllib3
 
 from devcluster.ports import free_port
+from tests.admission.reviews import body, pod
 from tests.waiting import eventually
 
 POLICY = Path(__file__).parents[2] / "manifests/base/policy.yaml"
-REVIEW = {
-    "apiVersion": "admission.k8s.io/v1",
-    "kind": "AdmissionReview",
-    "request": {
-        "uid": "u-1",
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "operation": "CREATE",
-        "namespace": "team-a",
-        "object": {"metadata": {"name": "web"}, "spec": {}},
-    },
-}
+JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +104,7 @@ def test_offline_answers_a_review_from_the_policy_and_stops_on_sigterm(
     options = ["--offline", "--policy", str(POLICY), "--drain-seconds", "0", *pair]
     with serving(tmp_path, port, *options) as process:
         with urllib3.HTTPSConnectionPool("localhost", port, ssl_context=context, timeout=10) as pool:
-            answer = pool.request("POST", "/validate", json=REVIEW).json()
+            answer = pool.request("POST", "/validate", body=body(pod()), headers=JSON).json()
         process.terminate()
         code = process.wait(30)
 
@@ -129,7 +120,9 @@ def test_a_worker_that_is_replaced_while_the_policys_file_is_bad_has_the_last_go
         """Return the message of a denial, by whichever worker there is."""
         try:
             with urllib3.HTTPSConnectionPool("localhost", port, ssl_context=context, timeout=10) as pool:
-                answer = pool.request("POST", "/validate", json=REVIEW, retries=False).json()
+                answer = pool.request(
+                    "POST", "/validate", body=body(pod()), headers=JSON, retries=False
+                ).json()
         except urllib3.exceptions.HTTPError:
             return ""
         message: str = answer["response"]["status"]["message"]
@@ -251,7 +244,7 @@ def test_files_mode_serves_while_the_api_server_cannot_be_reached(
         serving(tmp_path, port, *options) as process,
         urllib3.HTTPSConnectionPool("localhost", port, ssl_context=context, timeout=10) as pool,
     ):
-        answer = pool.request("POST", "/validate", body="{", headers={"Content-Type": "application/json"})
+        answer = pool.request("POST", "/validate", body="{", headers=JSON)
         still_running = process.poll() is None
 
     assert answer.status == 400

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import trustme
-import urllib3
 import yaml
 
 from devcluster.binaries import find_assets
 from devcluster.build import say_on_stderr
 from devcluster.cluster import DevCluster
+from devcluster.ops import ask_ops
 from devcluster.ports import free_port
 from devcluster.tether import tethered
 from tests.waiting import eventually
@@ -91,18 +91,12 @@ class Extender:
         return self._log.read_text()
 
     def metrics(self) -> str:
-        return urllib3.request("GET", f"http://127.0.0.1:{self.ops_port}/metrics").data.decode()
+        return ask_ops(self.ops_port, "/metrics")[1]
 
     def _is_ready(self) -> bool:
         assert self._process is not None
         assert self._process.poll() is None, self.log()
-        try:
-            answer = urllib3.request(
-                "GET", f"http://127.0.0.1:{self.ops_port}/readyz", retries=False, timeout=5
-            )
-        except urllib3.exceptions.HTTPError:
-            return False
-        return answer.status == 200
+        return ask_ops(self.ops_port, "/readyz")[0] == 200
 
 
 class KubeScheduler:
