@@ -43,6 +43,14 @@ class Trust:
         oldest = self._clock() - self._settle_seconds
         return tuple(each for each, gone_at in self._carried.values() if gone_at is None or gone_at > oldest)
 
+    def may_be_trusted(self, certificate: x509.Certificate) -> bool:
+        """Tell whether some API server may go by this CA, as one that has ours has to.
+
+        Each may, as long as nothing has been registered for less than that time: what was there before isn't known.
+        """
+        just_uncalled = self._uncalled_since is not None and not self._has_lasted(self._uncalled_since)
+        return just_uncalled or certificate in self.carried
+
     @property
     def known(self) -> tuple[x509.Certificate, ...]:
         """The CAs that were met for as long back as a leaf of theirs may be served."""

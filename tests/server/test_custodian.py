@@ -514,6 +514,25 @@ def test_where_nothing_is_registered_a_ca_that_somebody_put_there_signs_at_once(
     assert world.secret.authority.certificate == theirs.certificate
 
 
+def test_where_nothing_is_registered_since_a_moment_a_ca_that_somebody_put_there_does_not_sign_yet() -> None:
+    world = World()
+    world.replica().look()
+    world.configuration.webhooks = None
+    joined = world.replica("webhook-2")
+    joined.look()
+    theirs = create_authority("theirs", world.now)
+    world.store.put(Custody(authority=theirs).data)
+
+    joined.look()
+    at_first = joined.serving.certificate
+    world.pass_(SETTLE)
+    joined.look()
+
+    # There may be API servers that still call by the configuration that is gone.
+    assert at_first == world.custody.authority.certificate
+    assert joined.serving.certificate == theirs.certificate
+
+
 def test_a_ca_that_the_bundle_has_lost_long_ago_is_not_waited_with() -> None:
     world = World()
     replica = world.replica()

@@ -200,7 +200,7 @@ class Custodian:
         if (
             self._is_called
             and serving.certificate in signer.trusted
-            and serving.certificate in self._trust.carried
+            and self._trust.may_be_trusted(serving.certificate)
             and not self._trust.is_settled(signer.fingerprint)
             and serving.certificate.not_valid_after_utc > self._clock()
         ):
@@ -238,7 +238,7 @@ class Custodian:
             not self._is_called
             or found.certificate == serving.certificate
             or self._trust.is_carried(found.fingerprint)
-            or serving.certificate not in self._trust.carried
+            or not self._trust.may_be_trusted(serving.certificate)
         ):
             return None
         return reinstate(custody, serving, now)
