@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -13,6 +13,7 @@ from certs.leaf import LEAF_LIFETIME
 from tests.certs.memory_store import MemorySecret
 from tests.server.world import SETTLE, World
 from webhook.errors import ClusterError
+from webhook.kube.replicas import ReplicaLease
 
 
 def test_a_look_in_which_the_machine_slept_counts_for_nothing() -> None:
@@ -53,6 +54,23 @@ def test_a_look_in_which_the_machine_slept_writes_nothing(monkeypatch: pytest.Mo
 
     assert world.store.writes == 0
     assert world.secret.data == other.data
+
+
+def test_a_look_counts_for_nothing_either_where_the_machine_slept_in_its_last_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    replica = world.replica()
+    live = world.leases.live
+
+    def sleep_and_tell(now: datetime) -> list[ReplicaLease]:
+        world.pass_(timedelta(days=8))
+        return live(now)
+
+    monkeypatch.setattr(world.leases, "live", sleep_and_tell)
+
+    with pytest.raises(ClusterError, match="looking anew"):
+        replica.look()
 
 
 def test_a_replica_that_slept_for_longer_than_its_leaf_lasts_has_no_claim_on_its_ca() -> None:

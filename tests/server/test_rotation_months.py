@@ -15,6 +15,8 @@ FIRST, COUNT = (
 )
 
 
+# Seven seconds each, and many times that where several run beside other work.
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_at_every_moment_each_leaf_verifies_at_each_api_server_however_stale(seed: int) -> None:
     world = World(seed)

@@ -151,13 +151,13 @@ class Custodian:
             step=partial(self._step, serving, began),
             is_clock_sure=self._is_clock_sure,
         )
-        self._check_time(began)
         authority = self._choice(serving)
         if authority.certificate != serving.certificate:
             # Told before it is served: whatever happens in between, neither of the two is dropped.
             self.hold(serving, following=authority)
-        self.authority = authority
-        self._others_are_called = self._are_others_called()
+        others_are_called = self._are_others_called(authority)
+        self._check_time(began)
+        self.authority, self._others_are_called = authority, others_are_called
 
     def hold(self, serving: Authority, *, following: Authority | None = None) -> None:
         """Tell the others what is served, where that is news or was told long ago; raises ClusterError.
@@ -207,9 +207,9 @@ class Custodian:
             return serving
         return signer
 
-    def _are_others_called(self) -> bool:
-        """Tell whether a replica with another CA may be called, where API servers may not know of ours yet."""
-        ours = self.authority.fingerprint
+    def _are_others_called(self, authority: Authority) -> bool:
+        """Tell whether a replica with another CA may be called, where API servers may not know of this one yet."""
+        ours = authority.fingerprint
         return not self._trust.is_established(ours) and bool(self._served(but=self._replica) - {ours})
 
     def _step(self, serving: Authority, began: float, custody: Custody) -> Custody | None:
