@@ -533,6 +533,23 @@ def test_where_nothing_is_registered_since_a_moment_a_ca_that_somebody_put_there
     assert joined.serving.certificate == theirs.certificate
 
 
+def test_where_a_configuration_has_just_come_back_a_ca_that_somebody_put_there_does_not_sign_yet() -> None:
+    world = World()
+    replica = world.replica()
+    replica.look()
+    registered, world.configuration.webhooks = world.configuration.webhooks, None
+    replica.look()
+    world.pass_(2 * SETTLE)
+    replica.look()
+    world.configuration.webhooks = registered
+    world.configuration.wipe()
+    world.store.put(Custody(authority=create_authority("theirs", world.now)).data)
+
+    replica.look()
+
+    assert replica.serving.certificate == world.custody.authority.certificate
+
+
 def test_a_ca_that_the_bundle_has_lost_long_ago_is_not_waited_with() -> None:
     world = World()
     replica = world.replica()

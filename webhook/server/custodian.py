@@ -200,12 +200,18 @@ class Custodian:
         if (
             self._is_called
             and serving.certificate in signer.trusted
-            and self._trust.may_be_trusted(serving.certificate)
+            and self._may_stay_with(serving, signer)
             and not self._trust.is_settled(signer.fingerprint)
             and serving.certificate.not_valid_after_utc > self._clock()
         ):
             return serving
         return signer
+
+    def _may_stay_with(self, serving: Authority, signer: Authority) -> bool:
+        # A bundle that has neither was wiped: the others are about to write what they know.
+        return self._trust.may_be_trusted(serving.certificate) or not self._trust.is_carried(
+            signer.fingerprint
+        )
 
     def _are_others_called(self, authority: Authority) -> bool:
         """Tell whether a replica with another CA may be called, where API servers may not know of this one yet."""
