@@ -25,12 +25,12 @@ def test_a_process_dies_with_the_one_that_started_it(tmp_path: Path) -> None:
         "print('started', flush=True); input()",
         tmp_path,
     )
-    assert parent.stdout is not None
-    parent.stdout.readline()
-    assert len(processes_naming(tmp_path)) == 2
-
-    parent.kill()
-    parent.communicate()
+    try:
+        # What has just been forked has its parent's environment until it is the program.
+        eventually(lambda: len(processes_naming(tmp_path)) == 2, seconds=10, what="the component runs")
+    finally:
+        parent.kill()
+        parent.communicate()
 
     eventually(lambda: not processes_naming(tmp_path), seconds=10, what="the component is gone")
 
