@@ -102,6 +102,19 @@ def test_a_plugin_that_is_replaced_decides_from_then_on(place: Place) -> None:
     assert said(plugins.poll()) == "0/1 nodes are available: 1 new."
 
 
+def test_only_what_has_changed_is_told(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    place.write("a.py", "Acme", "old")
+    place.write("b.py", "Other")
+    place.enable("Acme", "Other")
+    plugins = place.start()
+    caplog.set_level(logging.INFO)
+
+    place.write("a.py", "Acme", "new")
+    plugins.poll()
+
+    assert caplog.messages == ["profile custom-scheduler: plugin Acme was made anew"]
+
+
 def test_a_plugin_whose_file_goes_is_left_out(place: Place, caplog: pytest.LogCaptureFixture) -> None:
     path = place.write("a.py", "Acme", "never")
     place.enable("Acme")

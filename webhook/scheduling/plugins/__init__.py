@@ -44,9 +44,11 @@ _CLASSES = (
     NodeLabel,
     MemoryUsage,
 )
+# Made once, so that what is loaded anew finds them as they were.
+_FACTORIES = {each.__name__: as_factory(each.__name__, each) for each in _CLASSES}
 
 
 def register_built_in(registry: Registry) -> None:
     """Add all plugins of this package to the registry, under the names of their classes."""
-    for each in _CLASSES:
-        registry.register(each.__name__, as_factory(each.__name__, each))
+    for name, factory in _FACTORIES.items():
+        registry.register(name, factory)
