@@ -110,6 +110,49 @@ def test_what_has_not_changed_is_not_imported_again(write: Write, sources: list[
     assert manager.registry.get("Acme").factory is before.factory
 
 
+@pytest.fixture
+def base(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A module that registers Base."""
+    (tmp_path / "library").mkdir()
+    write("library/acme_base.py", "Base")
+    monkeypatch.syspath_prepend(str(tmp_path / "library"))
+    yield "acme_base"
+    sys.modules.pop("acme_base", None)
+
+
+def test_the_plugins_of_an_imported_module_outlive_a_change_of_who_imports_it(
+    write: Write, sources: list[PluginSource], base: str
+) -> None:
+    path = write("g.py", "Acme")
+    text = f"import {base}\n{path.read_text()}"
+    path.write_text(text)
+    manager = PluginManager(sources)
+    before = manager.registry.get("Base")
+
+    for changed in (text + "# a comment", "def", text):
+        path.write_text(changed)
+        manager.refresh(sources)
+        assert manager.registry.get("Base") == before
+    path.rename(path.with_name("h.py"))
+    manager.refresh(sources)
+    assert manager.registry.get("Base") == before
+
+
+def test_a_file_that_failed_after_an_import_finds_the_plugins_of_that_module_when_mended(
+    write: Write, sources: list[PluginSource], base: str
+) -> None:
+    manager = PluginManager(sources)
+    path = write("g.py", "Acme")
+    good = path.read_text()
+    path.write_text(f"import {base}\n1 / 0")
+    manager.refresh(sources)
+
+    path.write_text(f"import {base}\n{good}")
+    manager.refresh(sources)
+
+    assert {"Acme", "Base"} <= {each.name for each in manager.registry}
+
+
 @pytest.mark.parametrize("text", ["1 / 0", "def", "x = 1", PLUGIN.format(name="NodeLabel", score=2)])
 def test_a_change_that_is_refused_leaves_what_ran_before(
     write: Write, sources: list[PluginSource], text: str

@@ -131,6 +131,57 @@ def test_an_entry_point_that_leads_nowhere_is_named(write: Write) -> None:
         load_plugins([PluginSource(entry_points="acme.plugins")])
 
 
+def test_several_entry_points_may_name_plugins_of_one_module(write: Write) -> None:
+    distribution(write, "Decorated = acme_dist:Mine\nOther = acme_dist:Other")
+    with (write("acme_dist.py", PLAIN.format(name="Decorated"))).open("a") as file:
+        file.write(PLAIN.format(name="Other").replace("Mine", "Other"))
+
+    registry = load_plugins([PluginSource(entry_points="acme.plugins")])
+
+    assert {"Decorated", "Other"} <= {each.name for each in registry}
+
+
+@pytest.mark.parametrize("order", [("acme_base", "acme_gpu"), ("acme_gpu", "acme_base")])
+def test_modules_may_import_each_other_in_any_order(write: Write, order: tuple[str, ...]) -> None:
+    write("acme_base.py", PLAIN.format(name="Base"))
+    write("acme_gpu.py", "import acme_base" + PLAIN.format(name="Gpu"))
+
+    registry = load_plugins([PluginSource(module=each) for each in order])
+
+    assert {"Base", "Gpu"} <= {each.name for each in registry}
+
+
+def test_a_package_brings_the_plugins_of_its_modules_whoever_imported_it_before(write: Write) -> None:
+    write("acme/__init__.py", "from acme import gpu")
+    write("acme/gpu.py", PLAIN.format(name="Gpu"))
+    path = write("plugins/a.py", "import acme" + PLAIN.format(name="Mine"))
+    sources = [PluginSource(directory=str(path.parent)), PluginSource(module="acme")]
+
+    for _ in range(2):
+        assert {"Gpu", "Mine"} <= {each.name for each in load_plugins(sources)}
+
+
+def test_a_module_may_gather_plugins_from_others_whoever_imported_them_before(write: Write) -> None:
+    write("acme_gpu.py", PLAIN.format(name="Gpu"))
+    write("acme_all.py", "from acme_gpu import Mine")
+    sources = [PluginSource(module="acme_gpu"), PluginSource(module="acme_all")]
+
+    for _ in range(2):
+        assert "Gpu" in load_plugins(sources)
+
+
+def test_a_factory_from_elsewhere_belongs_to_who_registers_it(write: Write) -> None:
+    write(
+        "acme_made.py",
+        "from functools import partial\nfrom webhook.scheduling.registry import register_plugin\n"
+        "register_plugin('Made', partial(print))",
+    )
+
+    for _ in range(2):
+        assert "Made" in load_plugins([PluginSource(module="acme_made")])
+    assert "Made" not in load_plugins()
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [

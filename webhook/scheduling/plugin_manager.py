@@ -9,7 +9,7 @@ from webhook.errors import ConfigurationError
 from webhook.scheduling.config import PluginSource
 from webhook.scheduling.plugins import register_built_in
 from webhook.scheduling.registry import Registry, default_registry
-from webhook.scheduling.sources import Imported, Unit, find_units
+from webhook.scheduling.sources import Imported, Unit, came_along, find_units
 
 __all__ = ["LoadedUnit", "PluginManager", "load_plugins"]
 
@@ -70,6 +70,9 @@ class PluginManager:
         self.registry = _basic_registry()
         for unit in found:
             self._units[unit.where] = self._settled(unit, before.get(unit.where, LoadedUnit(unit.where)))
+        for where, imported in came_along():
+            if where not in self._units and self._add(imported) is None:
+                self._units[where] = LoadedUnit(where, imported=imported)
         in_use = {id(each.imported) for each in self.units}
         for each in before.values():
             if id(each.imported) not in in_use:
@@ -101,12 +104,12 @@ class PluginManager:
         fault = self._conflict(imported)
         if fault is None:
             for each in imported.registrations:
-                self.registry.register(each.name, each.factory, source=each.source)
+                self.registry.add(each)
         return fault
 
     def _conflict(self, imported: Imported) -> str | None:
         for each in imported.registrations:
-            if each.name in self.registry:
+            if each.name in self.registry and self.registry.get(each.name) != each:
                 owner = self.registry.get(each.name).source
                 return f"plugin {each.name} is already registered by {owner}; give it another name"
         return None
@@ -124,5 +127,5 @@ def _basic_registry() -> Registry:
     registry = Registry()
     register_built_in(registry)
     for registration in default_registry:
-        registry.register(registration.name, registration.factory, source=registration.source)
+        registry.add(registration)
     return registry

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from webhook.errors import ConfigurationError
 from webhook.scheduling.plugin import Factory, Handle
@@ -21,6 +23,7 @@ __all__ = [
     "default_registry",
     "plugin",
     "register_plugin",
+    "registered_in",
 ]
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -28,11 +31,12 @@ F = TypeVar("F", bound=Callable[..., object])
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A name, what makes the plugin, and where it came from."""
+    """A name, what makes the plugin, and where it came from; `module` is the one whose code has registered it."""
 
     name: str
     factory: Factory
     source: str
+    module: str = ""
 
     @property
     def documentation(self) -> str:
@@ -57,7 +61,7 @@ class Registry:
     def __len__(self) -> int:
         return len(self._registrations)
 
-    def register(self, name: str, factory: Factory, *, source: str = "") -> None:
+    def register(self, name: str, factory: Factory, *, source: str = "", module: str = "") -> None:
         """Add a plugin; raises ConfigurationError for an empty or taken name or a factory that isn't callable."""
         if not name:
             raise ConfigurationError("a plugin needs a name")
@@ -69,7 +73,17 @@ class Registry:
             raise ConfigurationError(
                 f"plugin {name} from {source} is already registered by {taken.source}; give it another name"
             )
-        self._registrations[name] = Registration(name, factory, source)
+        self._registrations[name] = Registration(name, factory, source, module)
+
+    def add(self, registration: Registration) -> None:
+        """Take over what is registered elsewhere; the same once more is no fault."""
+        if self._registrations.get(registration.name) != registration:
+            self.register(
+                registration.name,
+                registration.factory,
+                source=registration.source,
+                module=registration.module,
+            )
 
     def get(self, name: str) -> Registration:
         """Return the plugin of that name; raises ConfigurationError naming those that exist."""
@@ -81,6 +95,8 @@ class Registry:
 
 
 default_registry = Registry()
+# A module is imported once, by whoever comes first, but its plugins are there for all who name it.
+_by_module: WeakKeyDictionary[ModuleType, dict[str, Registration]] = WeakKeyDictionary()
 _target: ContextVar[Registry] = ContextVar("registry that takes registrations", default=default_registry)
 
 
@@ -99,7 +115,12 @@ def register_plugin(name: str, factory: Factory) -> None:
 
     Raises ConfigurationError if the name is taken.
     """
-    _target.get().register(name, factory)
+    _register(name, factory, sys._getframe(1).f_globals)  # noqa: SLF001 (who calls)
+
+
+def registered_in(module: ModuleType) -> tuple[Registration, ...]:
+    """Return what the module's own code has registered, however it came to be imported."""
+    return tuple(_by_module.get(module, {}).values())
 
 
 def plugin(name: str) -> Callable[[F], F]:
@@ -110,7 +131,7 @@ def plugin(name: str) -> Callable[[F], F]:
     """
 
     def decorate(target: F) -> F:
-        register_plugin(name, as_factory(name, target))
+        _register(name, as_factory(name, target), sys._getframe(1).f_globals)  # noqa: SLF001 (who decorates)
         return target
 
     return decorate
@@ -129,3 +150,11 @@ def as_factory(name: str, target: Callable[..., object]) -> Factory:
     without_arguments.__module__ = target.__module__
     without_arguments.__doc__ = inspect.getdoc(target)
     return without_arguments
+
+
+def _register(name: str, factory: Factory, caller: Mapping[str, Any]) -> None:
+    registry = _target.get()
+    module = str(caller.get("__name__", ""))
+    registry.register(name, factory, module=module)
+    if module in sys.modules:
+        _by_module.setdefault(sys.modules[module], {})[name] = registry.get(name)

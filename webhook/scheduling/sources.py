@@ -15,15 +15,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Protocol
+from weakref import WeakSet
 
 from webhook.errors import ConfigurationError
 from webhook.scheduling.config import PluginSource
 from webhook.scheduling.containment import FAULTS
-from webhook.scheduling.registry import Registration, Registry, as_factory, collecting
+from webhook.scheduling.registry import Registration, Registry, as_factory, collecting, registered_in
 
-__all__ = ["Imported", "Unit", "find_units"]
+__all__ = ["Imported", "Unit", "came_along", "find_units"]
 
 # The package under whose name the files of plugin directories are imported.
 _FILES_PACKAGE = "custom_scheduler_plugins"
@@ -43,8 +44,8 @@ class Imported:
             sys.modules.pop(self.module, None)
 
 
-# A module is imported once in a process, and so registers its plugins once.
-_of_modules: dict[str, tuple[ModuleType, Imported]] = {}
+# Modules that have registered plugins when something else was loaded. They stay imported whatever becomes of that.
+_came_along: WeakSet[ModuleType] = WeakSet()
 
 
 class Unit(Protocol):
@@ -74,6 +75,13 @@ def find_units(sources: Iterable[PluginSource]) -> Iterator[Unit]:
             yield from _files(Path(source.directory))
 
 
+def came_along() -> Iterator[tuple[str, Imported]]:
+    """Yield the modules that no source had to name, and what they have registered."""
+    modules = (module for module in _came_along if sys.modules.get(module.__name__) is module)
+    for module in sorted(modules, key=lambda module: module.__name__):
+        yield ModuleUnit(module.__name__).where, Imported(registered_in(module))
+
+
 @dataclass(frozen=True, slots=True)
 class EntryPointUnit:
     """An entry point of an installed distribution, whose name is the plugin's."""
@@ -92,14 +100,14 @@ class EntryPointUnit:
 
     def load(self) -> Imported:
         """Import what it names, and register that under its name."""
-        with _importing(self.where):
+        with _importing(self.where), _own(self.point.module) as registry:
             # What it names may be decorated and so register itself, by its module's import.
-            registry = Registry()
-            with collecting(registry):
-                target = self.point.load()
+            target = self.point.load()
+            for each in _registered_below(self.point.module):
+                registry.add(each)
             if self.point.name not in registry:
                 registry.register(self.point.name, as_factory(self.point.name, target), source=self.where)
-            return Imported(tuple(registry))
+        return Imported(tuple(registry))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +128,12 @@ class ModuleUnit:
 
     def load(self) -> Imported:
         """Import it, for as long as this process lives."""
-        with _importing(self.where):
-            registry = Registry()
-            with collecting(registry):
-                module = importlib.import_module(self.name)
-            if len(registry):
-                _of_modules[self.name] = module, Imported(tuple(registry))
-            imported_before, imported = _of_modules.get(self.name, (None, None))
-            if imported is None or imported_before is not module:
-                raise _no_plugin(self.where)
-            return imported
+        with _importing(self.where), _own(self.name) as registry:
+            module = importlib.import_module(self.name)
+            for each in _registered_below(self.name):
+                registry.add(each)
+            _refuse_nothing(self.where, module, registry)
+        return Imported(tuple(registry))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +162,11 @@ class FileUnit:
             module = importlib.util.module_from_spec(spec)
             # Dataclasses and msgspec look up the module of a class to resolve its annotations.
             sys.modules[name] = module
-            registry = Registry()
             try:
-                with collecting(registry):
+                with _own(name) as registry:
                     # Not by the loader, which might find another text there by now, or an old one in its cache.
                     exec(compile(self.text, self.path, "exec"), module.__dict__)  # noqa: S102 (plugins are code)
-                if not len(registry):
-                    raise _no_plugin(self.where)
+                    _refuse_nothing(self.where, module, registry)
             except BaseException:
                 del sys.modules[name]
                 raise
@@ -187,6 +189,28 @@ def _files(directory: Path) -> Iterator[FileUnit]:
 
 
 @contextmanager
+def _own(name: str) -> Iterator[Registry]:
+    """Collect what is registered within the block, and note the modules other than this one that do so."""
+    registry = Registry()
+    try:
+        with collecting(registry):
+            yield registry
+    finally:
+        # Also when it fails: these aren't imported again when it is mended.
+        others = {each.module for each in registry if not _is_below(each.module, name)}
+        _came_along.update(sys.modules[other] for other in others & sys.modules.keys())
+
+
+def _registered_below(name: str) -> Iterator[Registration]:
+    for module in [module for other, module in sys.modules.items() if _is_below(other, name)]:
+        yield from registered_in(module)
+
+
+def _is_below(module: str, name: str) -> bool:
+    return f"{module}.".startswith(f"{name}.")
+
+
+@contextmanager
 def _importing(what: str) -> Iterator[None]:
     """Have whatever goes wrong be a ConfigurationError that says where."""
     try:
@@ -199,5 +223,12 @@ def _importing(what: str) -> Iterator[None]:
         raise ConfigurationError(f"{what} can't be imported: {type(error).__name__}: {error}") from error
 
 
-def _no_plugin(what: str) -> ConfigurationError:
-    return ConfigurationError(f'{what} registers no plugin; decorate one with @plugin("Name")')
+def _refuse_nothing(what: str, module: ModuleType, registry: Registry) -> None:
+    """Raise ConfigurationError unless the module has registered a plugin, or takes in something of one that has."""
+    taken_in = (
+        value if isinstance(value, ModuleType) else sys.modules.get(value.__module__)
+        for value in vars(module).values()
+        if isinstance(value, ModuleType | type | FunctionType)
+    )
+    if not len(registry) and not any(registered_in(each) for each in taken_in if each is not None):
+        raise ConfigurationError(f'{what} registers no plugin; decorate one with @plugin("Name")')
