@@ -207,6 +207,19 @@ def test_a_file_or_module_that_brings_no_plugin_is_refused_with_the_reason(
         load_plugins([PluginSource(module="broken_plugins.broken")])
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("__init__.py", ""), ("a.py", "from .other import x"), ("a.py", "from . import x")],
+)
+def test_files_that_belong_together_are_told_to_become_a_package(write: Write, name: str, text: str) -> None:
+    path = write(f"plugins/{name}", text)
+
+    with pytest.raises(
+        ConfigurationError, match=rf"^plugin file {path}: .*a package .*name that as `module:`$"
+    ):
+        load_plugins([PluginSource(directory=str(path.parent))])
+
+
 def test_a_file_that_failed_leaves_no_module_behind(write: Write) -> None:
     path = write("plugins/broken.py", "1 / 0")
     before = set(sys.modules)

@@ -28,6 +28,9 @@ __all__ = ["Imported", "Unit", "came_along", "find_units"]
 
 # The package under whose name the files of plugin directories are imported.
 _FILES_PACKAGE = "custom_scheduler_plugins"
+_USE_A_PACKAGE = (
+    "put files that belong together into a package that Python can import, and name that as `module:`"
+)
 _imports = itertools.count(1)
 
 
@@ -155,6 +158,8 @@ class FileUnit:
 
     def load(self) -> Imported:
         """Run the text as a module of its own, beside those that came from the file before."""
+        if self.path.name == "__init__.py":
+            raise ConfigurationError(f"{self.where}: a directory is no package; {_USE_A_PACKAGE}")
         name = f"{_FILES_PACKAGE}.{self.path.stem}_{next(_imports)}"
         with _importing(self.where):
             spec = importlib.util.spec_from_file_location(name, self.path)
@@ -220,6 +225,10 @@ def _importing(what: str) -> Iterator[None]:
             raise
         raise ConfigurationError(f"{what}: {error}") from error
     except FAULTS as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == _FILES_PACKAGE:
+            raise ConfigurationError(
+                f"{what}: files of a directory can't import each other; {_USE_A_PACKAGE}"
+            ) from error
         raise ConfigurationError(f"{what} can't be imported: {type(error).__name__}: {error}") from error
 
 
