@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -200,16 +201,32 @@ def test_a_plugin_can_bind_in_our_place_and_plugins_are_told_of_the_end() -> Non
     assert told == ["shop/web-1 on node-1"]
 
 
-def test_a_plugin_that_raises_in_bind_fails_that_binding_only() -> None:
+@pytest.mark.parametrize("fault", [ZeroDivisionError, asyncio.CancelledError])
+def test_a_plugin_that_raises_in_bind_fails_that_binding_only(fault: type[BaseException]) -> None:
     class Broken:
         def bind(self, pod: Pod, node_name: str) -> Status:
-            raise ZeroDivisionError
+            raise fault
 
-    with FakeApi(created) as api, pool(api) as (bind_pool, results):
+    with FakeApi(created) as api, pool(api, threads=1) as (bind_pool, results):
         bind_pool.submit(binding(Broken=Broken()))
         assert results.next().outcome is Outcome.REFUSED
         bind_pool.submit(binding())
         assert results.next().outcome is Outcome.BOUND
+
+
+def test_no_fault_of_ours_ends_a_thread_either() -> None:
+    item = binding()
+    item.framework.pre_bind = panic  # type: ignore[method-assign]
+
+    with FakeApi(created) as api, pool(api, threads=1) as (bind_pool, results):
+        bind_pool.submit(item)
+        assert results.next().status == Status(Code.ERROR, ("CancelledError: panic",))
+        bind_pool.submit(binding())
+        assert results.next().outcome is Outcome.BOUND
+
+
+def panic(_pod: Pod, _node_name: str) -> Status:
+    raise asyncio.CancelledError("panic")
 
 
 def test_bindings_go_out_side_by_side() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 
@@ -360,11 +361,12 @@ def test_a_lease_that_runs_out_stops_a_binding_right_before_it_is_sent() -> None
         scheduler.expect_bindings("a on node-1")
 
 
-def test_a_plugin_that_raises_fails_that_attempt_and_no_other_pod() -> None:
+@pytest.mark.parametrize("fault", [ZeroDivisionError, asyncio.CancelledError])
+def test_a_plugin_that_raises_fails_that_attempt_and_no_other_pod(fault: type[BaseException]) -> None:
     class Broken:
         def filter_node(self, pod: Pod, node: object) -> str | None:
             if pod.metadata.name == "unlucky":
-                raise ZeroDivisionError
+                raise fault
             return None
 
     with scheduling(Broken=Broken()) as scheduler:

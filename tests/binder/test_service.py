@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -214,6 +215,16 @@ def test_a_scheduling_thread_that_dies_gives_the_lease_back_and_says_so(
         assert died.wait(PATIENCE_SECONDS)
         eventually(lambda: cluster.holder == "")
         assert "thread scheduling has died" in binder.not_ready()
+
+
+def test_without_a_thread_that_binds_it_is_not_ready() -> None:
+    with FakeApi(Cluster()) as api, service(api) as binder:
+        eventually(lambda: binder.not_ready() == [])
+
+        binder._bindings._work.put(None)
+
+        eventually(lambda: len(binder.not_ready()) == 1)
+        assert re.fullmatch(r"thread bind-\d+ has died", binder.not_ready()[0])
 
 
 class _Fatal(BaseException):

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import logging
+import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -254,6 +256,7 @@ class Answers:
         ({"normalize_score": ValueError("v")}, "normalize_score: ValueError: v"),
         ({"pre_score": OSError("disk")}, "pre_score: OSError: disk"),
         ({"filter": SystemExit(3)}, "filter: SystemExit: 3"),
+        ({"score": asyncio.CancelledError()}, "score: CancelledError: "),
         ({"pre_filter": None}, "pre_filter: expected a Status, got a NoneType"),
         ({"pre_filter": Status(Code.ERROR, ("no API",))}, "pre_filter: no API"),
         ({"pre_filter": Status(Code.WAIT)}, "pre_filter: the code WAIT means nothing here"),
@@ -331,7 +334,7 @@ def test_what_a_plugin_raised_is_logged_with_its_traceback(caplog: pytest.LogCap
 
 
 @pytest.mark.parametrize("point", ["pre_enqueue", "reserve", "permit", "pre_bind", "bind"])
-@pytest.mark.parametrize("kind", [RuntimeError, SystemExit])
+@pytest.mark.parametrize("kind", [RuntimeError, SystemExit, asyncio.CancelledError])
 def test_a_plugin_that_raises_around_binding_answers_error(
     point: str, kind: Callable[[str], BaseException]
 ) -> None:
@@ -344,6 +347,20 @@ def test_a_plugin_that_raises_around_binding_answers_error(
     assert status.code is Code.ERROR
     assert status.reasons == (f"plugin Faulty failed in {point}: {kind.__name__}: boom",)
     assert status.plugin == "Faulty"
+
+
+def test_only_what_comes_in_the_main_thread_interrupts_the_process() -> None:
+    framework = three_nodes(Faulty=Answers(filter=KeyboardInterrupt()))
+    decisions = []
+
+    with pytest.raises(KeyboardInterrupt):
+        framework.schedule(POD)
+    elsewhere = threading.Thread(target=lambda: decisions.append(framework.schedule(POD)))
+    elsewhere.start()
+    elsewhere.join()
+
+    (decision,) = decisions
+    assert isinstance(decision, PluginFailure)
 
 
 def test_the_first_plugin_that_refuses_is_named() -> None:

@@ -7,7 +7,7 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
 
@@ -92,6 +92,11 @@ class BindPool:
             for number in range(threads)
         ]
 
+    @property
+    def threads(self) -> Sequence[threading.Thread]:
+        """All of them, each of which must be alive from `start` to `close`."""
+        return self._threads
+
     def start(self) -> None:
         """Begin to bind."""
         for thread in self._threads:
@@ -117,7 +122,8 @@ class BindPool:
         while (binding := self._work.get()) is not None:
             try:
                 result = self._bind(binding)
-            except Exception as error:
+            except BaseException as error:
+                # Whatever it is: nobody else would take what waits for this thread.
                 log.exception("binding %s failed unexpectedly", binding.pod.key)
                 status = Status(Code.ERROR, (f"{type(error).__name__}: {error}",))
                 result = BindResult(binding, Outcome.REFUSED, status)

@@ -186,7 +186,7 @@ class SchedulingLoop:
         self._under_way = queued.pod, started_at
         try:
             self._decide(queued, started_at)
-        except Exception as error:
+        except BaseException as error:
             log.exception("scheduling %s failed unexpectedly", queued.pod.key)
             self._cache.forget(queued.pod)
             self._failures.broken(queued, f"{type(error).__name__}: {error}", started_at)

@@ -132,9 +132,8 @@ class BinderService:
 
     def not_ready(self) -> list[str]:
         """Return why no pod could be placed now if this replica led; empty if one could."""
-        reasons = [
-            f"thread {name} has died" for name, thread in self._threads.items() if not thread.is_alive()
-        ]
+        threads = (*self._threads.values(), *self._bindings.threads)
+        reasons = [f"thread {thread.name} has died" for thread in threads if not thread.is_alive()]
         reasons += filter(None, [self._loop.stuck()])
         reasons += self._watches.not_ready()
         return reasons

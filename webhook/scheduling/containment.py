@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import ParamSpec, TypeVar
 
@@ -23,6 +25,7 @@ __all__ = [
     "checked_numbers",
     "checked_scores",
     "checked_status",
+    "faults",
     "first_refusal",
 ]
 
@@ -49,6 +52,17 @@ without a word, and a process with whatever exit code it carries."""
 log = logging.getLogger("custom_scheduler.scheduling")
 
 
+def faults() -> tuple[type[BaseException], ...]:
+    """Return what an `except` around code of others shall catch: all, a panic of Rust or a cancelled task too.
+
+    Only Ctrl-C, which Python raises in the main thread alone, is meant for the process.
+    """
+    interrupted = isinstance(sys.exception(), KeyboardInterrupt)
+    if interrupted and threading.current_thread() is threading.main_thread():
+        return ()
+    return (BaseException,)
+
+
 class PluginError(Exception):
     """A plugin raised, or answered what it must not. The text names it and the extension point."""
 
@@ -61,7 +75,7 @@ def ask(plugin: str, point: str, method: Callable[Args, T], *args: Args.args, **
     """Return the method's answer; raises PluginError for whatever it raised, which is logged with its traceback."""
     try:
         return method(*args, **kwargs)
-    except FAULTS as error:
+    except faults() as error:
         log.exception("plugin %s raised in %s", plugin, point)
         raise PluginError(plugin, point, f"{type(error).__name__}: {error}") from error
 

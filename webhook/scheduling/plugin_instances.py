@@ -9,7 +9,7 @@ from typing import Any
 
 from webhook.errors import ConfigurationError
 from webhook.scheduling.config import Profile
-from webhook.scheduling.containment import FAULTS, PluginError, ask
+from webhook.scheduling.containment import PluginError, ask, faults
 from webhook.scheduling.events import ClusterEvent, ClusterEventWithHint
 from webhook.scheduling.plugin import (
     BindPlugin,
@@ -135,7 +135,7 @@ class PluginInstances:
             plugin = registration.factory(args, self._handle)
         except ConfigurationError:
             raise
-        except FAULTS as error:
+        except faults() as error:
             raise ConfigurationError(
                 f"plugin {name} from {registration.source} can't be made: {type(error).__name__}: {error}"
             ) from error
