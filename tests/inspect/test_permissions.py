@@ -18,7 +18,7 @@ def granted(file: str) -> set[tuple[str, str, str, str, str]]:
     return {
         (role["kind"], verb, group, resource, name)
         for role in documents
-        if role["kind"] in ("Role", "ClusterRole")
+        if role.get("kind") in ("Role", "ClusterRole")
         for rule in role["rules"]
         for verb in rule["verbs"]
         for group in rule["apiGroups"]
@@ -27,32 +27,57 @@ def granted(file: str) -> set[tuple[str, str, str, str, str]]:
     }
 
 
-def asked(*, serves_files: bool = False) -> list[dict[str, Any]]:
-    """Return the reviews that are asked for, where everything is allowed."""
+def asked(*, serves_files: bool = False, absent: str = "nobody") -> list[dict[str, Any]]:
+    """Return the reviews that are asked for, where everything is allowed and the account `absent` isn't there."""
 
     def allow(exchange: Exchange) -> None:
-        exchange.reply(200, {"status": {"allowed": True}} if exchange.method == "POST" else {})
+        if exchange.path.endswith(f"/{absent}"):
+            exchange.refuse(404)
+        else:
+            exchange.reply(200, {"status": {"allowed": True}} if exchange.method == "POST" else {})
 
     with FakeApi(allow) as api:
         assert list(lacking_permissions(api.client(), "ours", serves_files=serves_files)) == []
     return [each.json["spec"] for each in api.exchanges if each.method == "POST"]
 
 
-@pytest.mark.parametrize(
-    ("account", "file"),
-    [("custom-scheduler", "webhook-rbac.yaml"), ("custom-scheduler-binder", "binder-rbac.yaml")],
-)
-def test_the_manifests_grant_all_that_is_needed(account: str, file: str) -> None:
-    needed = set()
-    for spec in asked():
+def needed(reviews: list[dict[str, Any]], account: str) -> set[tuple[str, str, str, str, str]]:
+    """Return what is asked of an account, as `granted` has it."""
+    found = set()
+    for spec in reviews:
         if spec["user"] == f"system:serviceaccount:ours:{account}":
             wanted = spec["resourceAttributes"]
             resource = "/".join(filter(None, (wanted["resource"], wanted["subresource"])))
             kind = "Role" if wanted["namespace"] else "ClusterRole"
-            needed.add((kind, wanted["verb"], wanted["group"], resource, wanted["name"]))
+            found.add((kind, wanted["verb"], wanted["group"], resource, wanted["name"]))
+    return found
 
-    assert needed
-    assert needed <= granted(file)
+
+@pytest.mark.parametrize(
+    ("account", "file"),
+    [("custom-scheduler", "webhook-rbac.yaml"), ("custom-scheduler-binder", "binder-rbac.yaml")],
+)
+def test_what_is_needed_is_what_the_manifests_grant(account: str, file: str) -> None:
+    assert needed(asked(), account) == granted(file)
+
+
+def test_no_other_manifest_of_the_base_grants_anything() -> None:
+    granting = {file.name for file in BASE.glob("*.yaml") if granted(file.name)}
+
+    assert granting == {"webhook-rbac.yaml", "binder-rbac.yaml"}
+
+
+def test_where_the_binder_has_no_account_its_needs_are_asked_of_the_webhooks() -> None:
+    reviews = asked(absent="custom-scheduler-binder")
+
+    assert needed(reviews, "custom-scheduler") == granted("webhook-rbac.yaml") | granted("binder-rbac.yaml")
+
+
+def test_nothing_is_asked_of_the_binder_for_a_webhook_that_has_no_account() -> None:
+    reviews = asked(absent="custom-scheduler")
+
+    assert {spec["user"] for spec in reviews} == {"system:serviceaccount:ours:custom-scheduler-binder"}
+    assert needed(reviews, "custom-scheduler-binder") == granted("binder-rbac.yaml")
 
 
 def test_a_webhook_that_serves_files_is_asked_for_nothing() -> None:

@@ -9,6 +9,7 @@ import msgspec
 from webhook.errors import ApiError
 from webhook.kube.transport import KubeClient
 from webhook.policy.names import CA_SECRET, CONFIGURATIONS
+from webhook.scheduling.kinds import KINDS
 
 __all__ = ["lacking_permissions"]
 
@@ -29,7 +30,12 @@ class _Need(msgspec.Struct, frozen=True, kw_only=True):
     own: bool = False
 
 
-# A test holds that manifests/base grants these.
+def _group(api: str) -> str:
+    """Return the group of `/apis/apps/v1`; `/api/v1` has the empty one."""
+    return api.split("/")[2] if api.startswith("/apis/") else ""
+
+
+# A test holds that manifests/base grants these, and nothing else.
 _NEEDS: dict[str, tuple[_Need, ...]] = {
     _WEBHOOK: (
         *(
@@ -41,8 +47,8 @@ _NEEDS: dict[str, tuple[_Need, ...]] = {
         _Need(verbs=("create", "list", "patch", "delete"), resource="leases", group=_COORDINATION, own=True),
     ),
     _BINDER: (
-        _Need(verbs=("list", "watch"), resource="pods"),
-        _Need(verbs=("list", "watch"), resource="nodes"),
+        *(_Need(verbs=("list", "watch"), resource=kind.plural, group=_group(kind.api)) for kind in KINDS),
+        _Need(verbs=("list",), resource="nodes", group="metrics.k8s.io"),
         _Need(verbs=("create",), resource="pods", subresource="binding"),
         _Need(verbs=("patch",), resource="pods", subresource="status"),
         _Need(verbs=("create",), resource="events", group=_EVENTS),
@@ -71,13 +77,13 @@ def lacking_permissions(
 ) -> Iterator[tuple[str, str]]:
     """Yield (ServiceAccount, what it may not do) for each need that isn't granted; raises ClusterError.
 
-    An account that isn't there is passed over: the overlay `single` has one for both. A webhook that serves files
-    needs nothing.
+    Where the binder has no account, the webhook's has to have its rights: the overlay `single` has one for both. A
+    webhook that serves files needs none of its own.
     """
-    for account, needs in _NEEDS.items():
-        if account == _WEBHOOK and serves_files:
-            continue
-        if not _exists(client, namespace, account):
+    there = [account for account in _NEEDS if _exists(client, namespace, account)]
+    for role, needs in _NEEDS.items():
+        account = role if role in there else _WEBHOOK
+        if account not in there or (role == _WEBHOOK and serves_files):
             continue
         for need in needs:
             for verb in need.verbs:
