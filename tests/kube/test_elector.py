@@ -432,6 +432,24 @@ def test_trouble_is_logged_once_and_its_end_once(caplog: pytest.LogCaptureFixtur
     assert "within reach again" in messages[1]
 
 
+def test_a_lease_whose_namespace_is_not_there_is_told_of_until_it_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = LeaseServer()
+    server.trouble = lambda exchange: exchange.refuse(404)
+
+    with replicas(server, "one") as (one,):
+        assert not one.attempt()
+        assert not one.attempt()
+        assert one.elector.fault == (
+            "Lease ns/lock can't be held: namespace ns is not there; create it, or give --namespace"
+        )
+        assert caplog.messages == [one.elector.fault]
+        server.trouble = None
+        assert one.attempt()
+        assert one.elector.fault is None
+
+
 def test_seekers_wait_a_random_time_and_the_holder_its_retry_time() -> None:
     server = LeaseServer(lease("there"))
 

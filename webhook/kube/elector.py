@@ -172,6 +172,10 @@ class Elector:
         try:
             raw = client.request(method, path, body=msgspec.json.encode(body), timeout=self._timing.request)
         except ApiError as error:
+            if error.status == _NOT_FOUND and not lease:
+                raise ClusterError(
+                    f"namespace {self._namespace} is not there; create it, or give --namespace"
+                ) from error
             if error.status in (_CONFLICT, _NOT_FOUND):
                 return False
             raise
@@ -209,11 +213,9 @@ class Elector:
             self._on_stopped()
 
     def _failed(self, error: ClusterError) -> None:
-        if self.fault is None:
-            log.warning(
-                "Lease %s/%s can't be held or sought, trying on: %s", self._namespace, self._name, error
-            )
-        self.fault = str(error)
+        before, self.fault = self.fault, f"Lease {self._namespace}/{self._name} can't be held: {error}"
+        if before is None:
+            log.warning("%s", self.fault)
 
     def _recovered(self) -> None:
         if self.fault is not None:
