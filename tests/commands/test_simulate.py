@@ -110,6 +110,43 @@ def test_several_pods_are_one_line_each_and_each_counts_for_the_next(snapshot: P
     assert found[2]["node"] is None
 
 
+def test_a_null_is_as_good_as_no_field(snapshot: Path, tmp_path: Path) -> None:
+    nulls = dict.fromkeys(
+        ("nodeSelector", "tolerations", "volumes", "initContainers", "resources", "hostNetwork", "affinity")
+    )
+    sparse = pod("sparse", **nulls, topologySpreadConstraints=None)
+    sparse["spec"]["containers"][0] |= {
+        "ports": None,
+        "resources": {"limits": None, "requests": {"cpu": None}},
+    }
+    sparse["metadata"] |= dict.fromkeys(("namespace", "labels", "annotations", "creationTimestamp"))
+    sparse["status"] = None
+
+    (found,) = told("-f", written(tmp_path, sparse), "-n", "shop", "--snapshot", snapshot)
+
+    assert found["pod"] == "shop/sparse"
+    assert {each["name"] for each in found["nodes"] if each["feasible"]} == {"big", "small", "tiny"}
+
+
+def test_a_null_in_a_node_selector_is_an_empty_value(snapshot: Path, tmp_path: Path) -> None:
+    picky = pod("picky", nodeSelector={"disk": None})
+
+    (found,) = told("-f", written(tmp_path, picky), "--snapshot", snapshot)
+
+    assert found["node"] is None
+
+
+def test_a_pod_that_is_nested_too_deeply_is_told_on_one_line(snapshot: Path, tmp_path: Path) -> None:
+    deep: Any = None
+    for _ in range(900):
+        deep = {"x": deep}
+
+    answer = simulate("-f", written(tmp_path, pod("deep", affinity=deep)), "--snapshot", snapshot)
+
+    assert answer.exit_code == 2
+    assert "nested too deeply" in answer.stderr
+
+
 def test_pods_whose_names_are_to_be_generated_are_told_apart(snapshot: Path, tmp_path: Path) -> None:
     pods = [pod("x", cpu="2"), pod("x", cpu="2")]
     for each in pods:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import msgspec
 
@@ -20,6 +21,12 @@ from webhook.scheduling.quantity import InvalidQuantity
 from webhook.scheduling.resources import placed_requests
 
 __all__ = ["Simulation"]
+
+# Elsewhere a null is as good as no field: k8s.io/apimachinery decodes it to the zero value.
+_NULLS_OF_MAPS = {
+    **dict.fromkeys(("labels", "annotations", "nodeSelector", "matchLabels"), ""),
+    **dict.fromkeys(("requests", "limits"), "0"),
+}
 
 
 class Simulation:
@@ -63,7 +70,7 @@ class Simulation:
         where = f"{manifest.source}:{manifest.line}: Pod {manifest.display_name}"
         try:
             pod = as_created(
-                msgspec.convert(manifest.value(), Pod),
+                msgspec.convert(_without_nulls(manifest.value()), Pod),
                 metadata=ObjectMeta(
                     name=manifest.display_name,
                     namespace=manifest.namespace or namespace,
@@ -76,6 +83,8 @@ class Simulation:
             placed_requests(pod)
         except ConfigurationError as error:
             raise ConfigurationError(f"{where}: {error}") from error
+        except RecursionError:
+            raise ConfigurationError(f"{where}: is nested too deeply") from None
         except (msgspec.ValidationError, InvalidQuantity) as error:
             raise ConfigurationError(
                 f"{where}: {error}; see what the API server says: kubectl apply --dry-run=server"
@@ -103,3 +112,15 @@ class Simulation:
         if told.node is not None:
             cache.assume(pod, told.node)
         return told
+
+
+def _without_nulls(value: Any, null: str | None = None) -> Any:
+    """Return a value without the fields that are null; in a map of strings or quantities `null` stands for them."""
+    if isinstance(value, dict):
+        fields = ((key, null if each is None else each) for key, each in value.items())
+        return {
+            key: _without_nulls(each, _NULLS_OF_MAPS.get(key)) for key, each in fields if each is not None
+        }
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in value]
+    return value
