@@ -59,6 +59,7 @@ class Scheduler:
         self.now = 1000.0
         self.is_leader = True
         self.cache = Cache()
+        self.suspected: list[tuple[str, str]] = []
         self.recorder = EventRecorder(api.client(), instance="test")
         self.conditions = ConditionWriter(api.client())
         self._results = threading.Semaphore(0)
@@ -76,6 +77,7 @@ class Scheduler:
             reporter=Reporter(self.recorder, self.conditions, lambda: self.now),
             takeover=Takeover([listing], lambda: self.now),
             is_leader=lambda: self.is_leader,
+            suspect=lambda plugin, why: self.suspected.append((plugin, why)),
             clock=lambda: self.now,
         )
         listing.relisted = self.loop.listed

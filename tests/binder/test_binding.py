@@ -216,7 +216,7 @@ def test_a_plugin_that_raises_in_bind_fails_that_binding_only(fault: type[BaseEx
 
 def test_no_fault_of_ours_ends_a_thread_either() -> None:
     item = binding()
-    item.framework.pre_bind = panic  # type: ignore[method-assign]
+    item.framework.pre_bind = panic  # type: ignore[method-assign, assignment]
 
     with FakeApi(created) as api, pool(api, threads=1) as (bind_pool, results):
         bind_pool.submit(item)

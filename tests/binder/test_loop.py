@@ -10,6 +10,7 @@ from prometheus_client import REGISTRY
 
 from tests.binder.scheduler import bound_to, created, pod, scheduling
 from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, in_order
+from tests.waiting import eventually
 from webhook.scheduling.nodes import NodeInfo
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.status import SUCCESS, Code, Status
@@ -439,6 +440,71 @@ def test_a_plugin_can_refuse_the_chosen_node_and_keeps_no_account_of_it(point: s
         "0/1 nodes are available: 1 not this one.",
     )
     assert choosy.reserved == ["node-1"]
+
+
+class Faulty:
+    """Raises at the point it is told, for as long as it is told."""
+
+    def __init__(self, point: str) -> None:
+        self.is_faulty = True
+        setattr(self, point, self._answer)
+
+    def _answer(self, _pod: Pod, _node_name: str = "") -> Status:
+        if self.is_faulty:
+            raise RuntimeError("boom")
+        return Status(Code.SKIP) if hasattr(self, "bind") else SUCCESS
+
+    def unreserve(self, _pod: Pod, _node_name: str) -> None:
+        """A plugin with `reserve` needs it too."""
+
+
+def failures(plugin: str) -> float:
+    return REGISTRY.get_sample_value("custom_scheduler_plugin_failures_total", {"plugin": plugin}) or 0.0
+
+
+@pytest.mark.parametrize("point", ["pre_enqueue", "reserve", "permit", "pre_bind", "bind"])
+def test_a_plugin_that_raises_outside_of_the_decision_is_told_counted_and_tried_again(point: str) -> None:
+    faulty = Faulty(point)
+    before = failures("Faulty")
+
+    with scheduling(Faulty=faulty) as scheduler:
+        scheduler.add(make_node("node-1"), pod("a"))
+        condition = scheduler.expect_condition("a")
+        event = scheduler.expect_event("FailedScheduling", "a")
+        assert failures("Faulty") == before + 1
+        faulty.is_faulty = False
+        scheduler.pass_time(1.1)
+        scheduler.expect_bindings("a on node-1")
+
+    message = f"plugin Faulty failed in {point}: RuntimeError: boom"
+    assert (condition["reason"], condition["message"]) == ("SchedulerError", message)
+    assert event["note"] == message
+    assert scheduler.suspected == []
+
+
+@pytest.mark.parametrize("point", ["pre_enqueue", "reserve", "permit", "pre_bind", "bind", "post_bind"])
+def test_a_plugin_that_fails_ten_pods_in_a_row_is_suspected_whatever_it_fails_in(point: str) -> None:
+    before = failures("Faulty")
+
+    with scheduling(Faulty=Faulty(point)) as scheduler:
+        scheduler.add(make_node("node-1"), *(pod(f"a-{number}") for number in range(10)))
+        eventually(lambda: scheduler.suspected)
+
+    why = f"10 decisions in a row have failed: plugin Faulty failed in {point}: RuntimeError: boom"
+    assert scheduler.suspected == [("Faulty", why)]
+    assert failures("Faulty") == before + 10
+
+
+def test_a_replica_that_does_not_lead_tells_nothing_of_a_plugin_that_fails() -> None:
+    before = failures("Faulty")
+
+    with scheduling(leading=False, Faulty=Faulty("pre_enqueue")) as scheduler:
+        scheduler.is_leader = False
+        scheduler.add(make_node("node-1"), pod("a"))
+        scheduler.settle()
+
+    assert failures("Faulty") == before
+    assert scheduler.events() == []
 
 
 def test_waiting_pods_are_counted_by_queue() -> None:

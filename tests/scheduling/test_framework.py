@@ -432,8 +432,13 @@ def test_a_refused_reservation_is_taken_back_from_all_even_if_one_raises() -> No
     assert calls == ["one+a", "two+a", "three-a", "two-a", "one-a"]
 
 
-def test_what_is_told_after_binding_never_raises() -> None:
-    three_nodes(Faulty=Answers(post_bind=RuntimeError("boom"))).post_bind(POD, "a")
+def test_what_is_told_after_binding_never_raises_but_says_who_failed() -> None:
+    (fault,) = three_nodes(Faulty=Answers(post_bind=RuntimeError("boom"))).post_bind(POD, "a")
+
+    assert (fault.plugin, fault.message) == (
+        "Faulty",
+        "plugin Faulty failed in post_bind: RuntimeError: boom",
+    )
 
 
 def test_a_gated_pod_is_kept_out_by_name() -> None:

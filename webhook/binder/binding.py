@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 
 import msgspec
@@ -57,11 +57,12 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class BindResult:
-    """How a binding ended; `status` says why it did not come to its end."""
+    """How a binding ended; `status` says why it did not come to its end, `afterwards` what plugins made of its end."""
 
     binding: Binding
     outcome: Outcome
     status: Status = SUCCESS
+    afterwards: tuple[Status, ...] = ()
 
 
 class BindPool:
@@ -148,7 +149,7 @@ class BindPool:
                 result = BindResult(binding, Outcome.REFUSED, status)
             span.code = Code.SUCCESS if result.outcome is Outcome.BOUND else Code.ERROR
         if result.outcome is Outcome.BOUND:
-            framework.post_bind(pod, node_name)
+            result = replace(result, afterwards=framework.post_bind(pod, node_name))
         return result
 
     def _post(self, binding: Binding) -> BindResult:

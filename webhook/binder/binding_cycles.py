@@ -32,10 +32,18 @@ class Binder(Protocol):
         """Have a pod bound soon."""
 
 
+class Judge(Protocol):
+    """Counts what plugins do wrong."""
+
+    def __call__(self, framework: Framework, step: str, /, *answers: Status) -> None:
+        """Take in what the plugins answered as one more pod came to this step."""
+
+
 class BindingCycles:
     """Pods that are assumed: some wait at Permit, the others are with the binder.
 
-    The scheduling thread calls it. `tell` takes, from any thread, what that thread shall call.
+    The scheduling thread calls it. `tell` takes, from any thread, what that thread shall call. `judge` hears of each
+    step on the way.
     """
 
     def __init__(
@@ -46,6 +54,7 @@ class BindingCycles:
         binder: Binder,
         reporter: Reporter,
         failures: FailureHandler,
+        judge: Judge,
         clock: Callable[[], float],
         tell: Callable[[Callable[[], None]], None],
     ) -> None:
@@ -54,6 +63,7 @@ class BindingCycles:
         self._binder = binder
         self._reporter = reporter
         self._failures = failures
+        self._judge = judge
         self._clock = clock
         self._tell = tell
         # By uid.
@@ -70,9 +80,11 @@ class BindingCycles:
         pod, node_name = queued.pod, placement.node_name
         self._cache.assume(pod, node_name)
         status = framework.reserve(pod, node_name)
+        self._judge(framework, "reserve", status)
         binding = Binding(queued, pod, node_name, placement.node_uid, framework, started_at)
         if status.is_success:
             status, waits = framework.permit(pod, node_name)
+            self._judge(framework, "permit", status)
             if status.code is Code.WAIT:
                 self._wait(binding, waits)
                 return
@@ -88,7 +100,10 @@ class BindingCycles:
         """Take in how a binding has ended."""
         binding, queued = result.binding, result.binding.queued
         self._in_flight.pop(binding.pod.metadata.uid, None)
+        if result.outcome is not Outcome.ABANDONED:
+            self._judge(binding.framework, "bind", result.status)
         if result.outcome is Outcome.BOUND:
+            self._judge(binding.framework, "post_bind", *result.afterwards)
             self._queue.remove(binding.pod.metadata.uid)
             self._reporter.bound(binding)
             return

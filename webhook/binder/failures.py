@@ -55,6 +55,12 @@ class FailureHandler:
             queued, NotScheduled(reason="Unschedulable", message=status.message), started_at
         )
 
+    def not_admitted(self, queued: QueuedPod, status: Status, started_at: float) -> None:
+        """Tell of a pod that the queue tries again, as a plugin failed when it came there."""
+        self._reporter.failed(
+            queued, NotScheduled(reason=_SCHEDULER_ERROR, message=status.message), started_at
+        )
+
     def broken(self, queued: QueuedPod, message: str, started_at: float) -> None:
         """Put back a pod whose attempt broke, which is not the pod's fault."""
         self._queue.retry_later(queued)

@@ -27,6 +27,7 @@ from webhook.scheduling.framework import Framework
 from webhook.scheduling.kinds import Kind
 from webhook.scheduling.objects import Node, NodeMetrics, Pod
 from webhook.scheduling.outcome import Placement, PluginFailure
+from webhook.scheduling.status import SUCCESS, Code, Status
 
 __all__ = ["SchedulingLoop"]
 
@@ -69,7 +70,7 @@ class SchedulingLoop:
         self._is_leader = is_leader
         self._clock = clock
         self._suspicion = Suspicion(suspect)
-        self._queue = SchedulingQueue(self._frameworks, clock)
+        self._queue = SchedulingQueue(self._frameworks, clock, self._take_admission)
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._failures = FailureHandler(self._queue, reporter)
         self._cycles = BindingCycles(
@@ -78,6 +79,7 @@ class SchedulingLoop:
             binder=binder,
             reporter=reporter,
             failures=self._failures,
+            judge=self._judge,
             clock=clock,
             tell=self._inbox.put,
         )
@@ -198,15 +200,33 @@ class SchedulingLoop:
         framework = self._frameworks[pod.spec.scheduler_name]
         decision = framework.schedule(pod)
         metrics.ALGORITHM_DURATION.observe(self._clock() - started_at)
-        self._suspicion.judge(decision)
+        self._judge(
+            framework, "schedule", decision.status if isinstance(decision, PluginFailure) else SUCCESS
+        )
         match decision:
             case Placement():
                 self._cycles.begin(queued, decision, framework, started_at)
             case PluginFailure():
-                plugin_metrics.FAILURES.labels(decision.plugin).inc()
                 self._failures.broken(queued, decision.message, started_at)
             case _:
                 self._failures.no_node(queued, decision, started_at)
+
+    def _judge(self, framework: Framework, step: str, *answers: Status) -> None:
+        """Count what plugins have done wrong; those that were replaced meanwhile are under no suspicion."""
+        faults = [each for each in answers if each.code is Code.ERROR and each.plugin]
+        for fault in faults:
+            plugin_metrics.FAILURES.labels(fault.plugin).inc()
+        profile = framework.scheduler_name
+        if self._frameworks[profile] is framework:
+            self._suspicion.judge(profile, step, faults)
+
+    def _take_admission(self, queued: QueuedPod, status: Status) -> None:
+        """Take in what the plugins said of a pod that came to the queue; the leader alone tells it."""
+        if not self._is_leader():
+            return
+        self._judge(self._frameworks[queued.pod.spec.scheduler_name], "pre_enqueue", status)
+        if status.code is Code.ERROR:
+            self._failures.not_admitted(queued, status, self._clock())
 
     def _take_pod(self, change: Change[Pod]) -> None:
         apply_pod_change(change, self._cache, self._queue, self._frameworks)

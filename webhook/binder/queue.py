@@ -15,6 +15,7 @@ from webhook.scheduling.events import ClusterEvent, Happening, target_pod_event
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.queueing_hints import QueueingStrategy
+from webhook.scheduling.status import Code, Status
 
 __all__ = ["SchedulingQueue"]
 
@@ -28,11 +29,20 @@ _Entry = tuple[tuple[float, ...], int, QueuedPod]
 
 
 class SchedulingQueue:
-    """Pods by uid. `frameworks` holds one framework per schedulerName and decides on gates, order and waking."""
+    """Pods by uid. `frameworks` holds one framework per schedulerName and decides on gates, order and waking.
 
-    def __init__(self, frameworks: Mapping[str, Framework], clock: Callable[[], float]) -> None:
+    `answered` hears what it said of each pod's gates. Where a plugin has failed to say, it is asked again later.
+    """
+
+    def __init__(
+        self,
+        frameworks: Mapping[str, Framework],
+        clock: Callable[[], float],
+        answered: Callable[[QueuedPod, Status], None] = lambda _queued, _status: None,
+    ) -> None:
         self._frameworks = frameworks
         self._clock = clock
+        self._answered = answered
         self._pods: dict[str, QueuedPod] = {}
         self._counts: Counter[Place] = Counter()
         self._tickets = 0
@@ -184,9 +194,9 @@ class SchedulingQueue:
     def flush(self) -> None:
         """Activate the pods whose backoff is over, and those that have been unschedulable for five minutes."""
         now = self._clock()
-        for heap in (self._backoff, self._error_backoff):
+        for heap, enter in ((self._backoff, self._activate), (self._error_backoff, self._admit)):
             while (queued := _first(heap)) is not None and heap[0][0][0] <= now:
-                self._activate(queued)
+                enter(queued)
         if now < self._sweep_at:
             return
         self._sweep_at = now + SWEEP_SECONDS
@@ -204,10 +214,14 @@ class SchedulingQueue:
     def _admit(self, queued: QueuedPod) -> None:
         status = self._framework(queued).pre_enqueue(queued.pod)
         if status.is_success:
-            queued.queued_at = self._clock()
+            if queued.place is Place.GATED:
+                queued.queued_at = self._clock()
             self._activate(queued)
+        elif status.code is Code.ERROR:
+            self.retry_later(queued)
         else:
             self._wait(queued, Place.GATED, frozenset({status.plugin}))
+        self._answered(queued, status)
 
     def _requeue(self, queued: QueuedPod, strategy: QueueingStrategy) -> None:
         if strategy is QueueingStrategy.SKIP:

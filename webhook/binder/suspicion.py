@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 
-from webhook.scheduling.outcome import Decision, PluginFailure
+from webhook.scheduling.status import Status
 
 __all__ = ["Suspicion"]
 
@@ -13,22 +14,24 @@ FAILURES_IN_A_ROW = 10
 
 
 class Suspicion:
-    """Counts, by profile, the decisions in a row that the same plugin has failed. `suspect` gets its name and fault."""
+    """Counts, by profile and step, the pods in a row that the same plugin has failed. `suspect` gets its name and fault.
+
+    Steps count apart: that a pod has passed the filters says nothing of the plugins that bind it.
+    """
 
     def __init__(self, suspect: Callable[[str, str], None]) -> None:
         self._suspect = suspect
-        self._in_a_row: dict[tuple[str, str], int] = {}
+        self._in_a_row: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
 
-    def judge(self, decision: Decision) -> None:
-        """Take in how a decision has ended."""
-        profile = decision.pod.spec.scheduler_name
-        if not isinstance(decision, PluginFailure):
-            self._in_a_row = {key: count for key, count in self._in_a_row.items() if key[0] != profile}
-            return
-        key = profile, decision.plugin
-        self._in_a_row[key] = self._in_a_row.get(key, 0) + 1
-        if self._in_a_row[key] == FAILURES_IN_A_ROW:
-            del self._in_a_row[key]
-            self._suspect(
-                decision.plugin, f"{FAILURES_IN_A_ROW} decisions in a row have failed: {decision.message}"
-            )
+    def judge(self, profile: str, step: str, faults: Sequence[Status]) -> None:
+        """Take in what plugins have done wrong as one more pod came to this step; with no faults it has passed."""
+        row = self._in_a_row[profile, step]
+        if not faults:
+            row.clear()
+        for fault in faults:
+            row[fault.plugin] += 1
+            if row[fault.plugin] == FAILURES_IN_A_ROW:
+                del row[fault.plugin]
+                self._suspect(
+                    fault.plugin, f"{FAILURES_IN_A_ROW} decisions in a row have failed: {fault.message}"
+                )

@@ -70,6 +70,11 @@ class PluginError(Exception):
         super().__init__(f"plugin {plugin} failed in {point}: {fault}")
         self.plugin = plugin
 
+    @property
+    def status(self) -> Status:
+        """The same as an answer of the plugin's."""
+        return Status(Code.ERROR, (str(self),), self.plugin)
+
 
 def ask(plugin: str, point: str, method: Callable[Args, T], *args: Args.args, **kwargs: Args.kwargs) -> T:
     """Return the method's answer; raises PluginError for whatever it raised, which is logged with its traceback."""
@@ -87,7 +92,7 @@ def ask_status(
     try:
         return checked_status(plugin, point, ask(plugin, point, method, *args, **kwargs))
     except PluginError as error:
-        return Status(Code.ERROR, (str(error),), plugin)
+        return error.status
 
 
 def first_refusal(

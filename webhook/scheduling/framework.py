@@ -159,12 +159,16 @@ class Framework:
                 return status
         return SKIP
 
-    def post_bind(self, pod: Pod, node_name: str) -> None:
-        """Tell the plugins that the pod is bound. May be called on any thread."""
+    def post_bind(self, pod: Pod, node_name: str) -> tuple[Status, ...]:
+        """Tell the plugins that the pod is bound, and return what went wrong. May be called on any thread."""
+        faults = []
         with self.measurements.span("PostBind"):
             for each in self._turn("post_bind").post_bind:
-                with suppress(PluginError):
+                try:
                     ask(each.name, "post_bind", each.plugin.post_bind, pod, node_name)
+                except PluginError as error:
+                    faults.append(error.status)
+        return tuple(faults)
 
     def _cycle(self, pod: Pod, record: Record | None = None) -> SchedulingCycle:
         return SchedulingCycle(

@@ -206,5 +206,10 @@ class PluginFailure:
     rejected_by: frozenset[str] = field(default=frozenset(), init=False)
     pending_by: frozenset[str] = field(default=frozenset(), init=False)
 
+    @property
+    def status(self) -> Status:
+        """The same as the plugin's answer at one extension point."""
+        return Status(Code.ERROR, (self.message,), self.plugin)
+
 
 Decision: TypeAlias = Placement | FitError | Unsupported | PluginFailure
