@@ -190,6 +190,25 @@ def test_scores_are_kept_as_they_were_given(answer: Callable[[Nodes], Scores]) -
     assert record.scores["Scoring"].tolist()[8] == answer(Nodes(cache.table))[8]
 
 
+def test_scores_that_a_plugin_normalizes_in_place_are_kept_as_they_were() -> None:
+    class InPlace:
+        local = Local.NODE
+
+        def score(self, _pod: Pod, nodes: Nodes) -> Scores:
+            return np.arange(len(nodes))
+
+        def normalize_score(self, _pod: Pod, scores: Scores) -> Scores:
+            scores += 10
+            return scores
+
+    framework = make_framework(cluster(), InPlace=InPlace())
+    first, second = Record(), Record()
+    framework.schedule(make_pod(), first)
+    framework.schedule(make_pod(), second)
+
+    assert first.scores["InPlace"].tolist() == second.scores["InPlace"].tolist()
+
+
 def test_the_signature_asked_for_longest_ago_is_forgotten() -> None:
     standings = Standings(cluster().table, limit=2)
     pods = {name: make_pod(name, cpu=cpu) for name, cpu in (("a", "1"), ("b", "2"), ("c", "3"))}

@@ -126,7 +126,13 @@ def test_the_arrays_that_plugins_see_can_not_be_written_to() -> None:
     table.put(make_node("n"))
     nodes = Nodes(table)
 
-    for column in (nodes.allocatable("cpu"), nodes.pod_counts, nodes.unschedulable):
+    for column in (
+        nodes.allocatable("cpu"),
+        nodes.pod_counts,
+        nodes.unschedulable,
+        nodes.taints.ids,
+        nodes.labels("l").ids,
+    ):
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 1
     table.put(make_node("n", cpu="1"))

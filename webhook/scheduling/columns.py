@@ -66,6 +66,8 @@ class InternedColumn(Generic[V]):
     def values(self, rows: npt.NDArray[np.intp] | None) -> Values[V]:
         """Return the values of the given rows, or of all for None."""
         ids = self._ids[: self._length]
+        # Plugins see them. It is a view: the column's own array stays as it is.
+        ids.flags.writeable = False
         return Values(ids if rows is None else ids[rows], self._id_of, len(self._values))
 
     def _acquire(self, value: V) -> int:

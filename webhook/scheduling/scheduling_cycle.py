@@ -242,7 +242,8 @@ class SchedulingCycle:
             answer = ask(each.name, "score", each.plugin.score, self._pod, nodes)
         if normalizing is None:
             return answer if is_local else checked_scores(each.name, "score", answer, len(nodes))
-        raw = answer if is_local else checked_numbers(each.name, "score", answer, len(nodes))
+        # A copy, which the plugin may write to: what it stands for is needed again.
+        raw = answer.copy() if is_local else checked_numbers(each.name, "score", answer, len(nodes))
         answer = ask(each.name, "normalize_score", normalizing.normalize_score, self._pod, raw)
         return checked_scores(each.name, "normalize_score", answer, len(nodes))
 
