@@ -29,6 +29,7 @@ class Trust:
         self._clock = clock
         self._since: dict[str, float] = {}
         self._named_since: dict[str, float] = {}
+        self._successor: str | None = None
         self._uncalled_since: float | None = None
         self._read_at: float | None = None
         self._established: set[str] = set()
@@ -48,8 +49,13 @@ class Trust:
 
         Each may, as long as nothing has been registered for less than that time: what was there before isn't known.
         """
-        just_uncalled = self._uncalled_since is not None and not self._has_lasted(self._uncalled_since)
+        just_uncalled = self.is_uncalled and not self._had_lasted(self._uncalled_since)
         return just_uncalled or certificate in self.carried
+
+    @property
+    def is_uncalled(self) -> bool:
+        """Whether nothing was registered when that was last read."""
+        return self._uncalled_since is not None
 
     @property
     def known(self) -> tuple[x509.Certificate, ...]:
@@ -96,24 +102,33 @@ class Trust:
         since = self._since.get(fingerprint, self._uncalled_since)
         return fingerprint in self._established or self._has_lasted(since)
 
-    def named(self, fingerprints: Iterable[str]) -> None:
-        """Take note of the CAs that the Secret has sign, now or next, as it was read just now."""
+    def named(self, signer: str, successor: str | None = None) -> None:
+        """Take note of the CAs that the Secret has sign, now and next, as it was read just now."""
         now = self._clock()
-        self._named_since = {name: self._named_since.get(name, now) for name in fingerprints}
+        since = {signer: self._named_since.get(signer, now)}
+        if successor is not None:
+            stays = successor == self._successor
+            since[successor] = self._named_since.get(successor, now) if stays else now
+        self._named_since, self._successor = since, successor
 
     def is_settled(self, fingerprint: str) -> bool:
         """Tell whether every API server has had the time to learn of this CA, or that there is nothing to call.
 
-        Time counts only while the Secret names it: a CA that was dropped and has come back between two looks may be
-        new to some API server, and comes back under another role.
+        Time counts only while the Secret names it, and from when it became the one that follows: a CA that was dropped
+        and has come back between two looks may be new to some API server, and comes back under that role. Nor does the time count that has passed since the
+        last reading: a call may have hung, and nobody knows what was registered meanwhile.
         """
         since = self._since.get(fingerprint)
         if since is None:
-            return self._has_lasted(self._uncalled_since)
-        return self._has_lasted(max(since, self._named_since.get(fingerprint, self._clock())))
+            return self._had_lasted(self._uncalled_since)
+        return self._had_lasted(max(since, self._named_since.get(fingerprint, self._clock())))
 
     def _has_lasted(self, since: float | None) -> bool:
         return since is not None and self._clock() - since >= self._settle_seconds
+
+    def _had_lasted(self, since: float | None) -> bool:
+        """Tell whether that was so for long enough when it was last read."""
+        return since is not None and (self._read_at or 0.0) - since >= self._settle_seconds
 
 
 def _by_fingerprint(bundle: bytes) -> dict[str, x509.Certificate]:

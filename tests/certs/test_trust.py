@@ -22,7 +22,7 @@ class Boot:
 def trust() -> tuple[Trust, Boot]:
     boot = Boot()
     seen = Trust(settle_seconds=60, clock=boot)
-    seen.named([A.fingerprint, B.fingerprint])
+    seen.named(A.fingerprint, B.fingerprint)
     return seen, boot
 
 
@@ -37,9 +37,13 @@ def test_a_ca_settles_a_minute_after_it_was_first_seen() -> None:
     seen, boot = trust()
     seen.saw([A.bundle])
     boot.seconds = 59.9
+    seen.saw([A.bundle])
     early = seen.is_settled(A.fingerprint)
     boot.seconds = 60
+    unread = seen.is_settled(A.fingerprint)
+    seen.saw([A.bundle])
 
+    assert not unread  # who knows what was there in that tenth of a second
     assert seen.carried == (A.certificate,)
     assert not early
     assert seen.is_settled(A.fingerprint)
@@ -51,6 +55,7 @@ def test_looking_again_does_not_begin_the_minute_anew() -> None:
     boot.seconds = 30
     seen.saw([BOTH])
     boot.seconds = 60
+    seen.saw([BOTH])
 
     assert seen.is_settled(A.fingerprint)
     assert not seen.is_settled(B.fingerprint)
@@ -90,6 +95,7 @@ def test_without_an_entry_all_settles_once_every_api_server_knows_that() -> None
     seen.saw([])
     early = seen.is_settled(A.fingerprint)
     boot.seconds = 60
+    seen.saw([])
 
     assert not early
     assert seen.is_settled(A.fingerprint)
@@ -173,16 +179,31 @@ def test_a_ca_settles_only_while_the_secret_names_it() -> None:
     seen, boot = trust()
     seen.saw([BOTH])
     boot.seconds = 30
-    seen.named([A.fingerprint])
+    seen.named(A.fingerprint)
     boot.seconds = 60
+    seen.saw([BOTH])
     unnamed = seen.is_settled(B.fingerprint)
     # It was dropped meanwhile, and an older state of the Secret brought it back.
-    seen.named([A.fingerprint, B.fingerprint])
+    seen.named(A.fingerprint, B.fingerprint)
     boot.seconds = 119.9
+    seen.saw([BOTH])
     early = seen.is_settled(B.fingerprint)
     boot.seconds = 120
+    seen.saw([BOTH])
 
     assert not unnamed
     assert not early
     assert seen.is_settled(A.fingerprint)
     assert seen.is_settled(B.fingerprint)
+
+
+def test_a_ca_that_signed_settles_anew_where_it_comes_back_as_the_one_that_follows() -> None:
+    seen, boot = trust()
+    seen.saw([BOTH])
+    boot.seconds = 60
+    seen.saw([BOTH])
+    # In between B signed alone, and A was not in caBundle.
+    seen.named(B.fingerprint, A.fingerprint)
+
+    assert seen.is_settled(B.fingerprint)
+    assert not seen.is_settled(A.fingerprint)

@@ -222,7 +222,8 @@ class Custodian:
         self._check_time(began)
         now = self._clock()
         self._trust.met(custody.authority.trusted)
-        self._trust.named(each.fingerprint for each in (custody.authority, custody.successor) if each)
+        successor = custody.successor.fingerprint if custody.successor else None
+        self._trust.named(custody.authority.fingerprint, successor)
         mended = self._reinstated(serving, custody, now) or custody
         mended = adopt(mended, now=now, known=self._trust.known, served=self._served) or mended
         if mended is not custody:
@@ -243,8 +244,10 @@ class Custodian:
         if (
             not self._is_called
             or found.certificate == serving.certificate
+            # Of those who see nothing registered, some know for longer than others that nobody calls.
+            or self._trust.is_uncalled
             or self._trust.is_carried(found.fingerprint)
-            or not self._trust.may_be_trusted(serving.certificate)
+            or serving.certificate not in self._trust.carried
         ):
             return None
         return reinstate(custody, serving, now)
