@@ -96,7 +96,12 @@ OF_THE_REST = [
         "kubectl delete lease",
     ),
     Ailment(
-        "no policy", partial(deleted, POLICY), "fail", "policy", "custom-scheduler-policy", "policy validate"
+        "no policy",
+        partial(deleted, POLICY),
+        "fail",
+        "policy",
+        "custom-scheduler-policy: not found; running webhooks",
+        "kubectl apply -k",
     ),
     Ailment(
         "a bad policy",

@@ -10,10 +10,12 @@ from typing import Literal
 import msgspec
 
 from webhook.commands.terminal import Terminal
+from webhook.errors import ConfigurationError
 from webhook.inspect.audit import AuditReport, DeniedOwner, NamespaceTally, audit
-from webhook.inspect.cluster import policy_in_force
+from webhook.inspect.cluster import NoPolicy, policy_in_force
 from webhook.inspect.forecast import Enforcement
 from webhook.kube.config import connect
+from webhook.kube.transport import KubeClient
 from webhook.policy.model import Policy
 from webhook.policy.names import ENFORCE_LABEL
 from webhook.policy.parse import load_policy
@@ -44,24 +46,27 @@ def run(
     progress = terminal.progress()
     with closing(connect(kubeconfig)) as client, closing(progress):
         if policy is None:
-            rules, source = policy_in_force(client, own_namespace)
+            rules, source = _in_force(client, own_namespace)
         else:
             rules, source = load_policy(policy, own_namespace=own_namespace), str(policy)
         report = audit(
             client, rules, namespaces=tuple(dict.fromkeys(namespaces)), limit=limit, tell=progress.show
         )
     if output == "json":
-        terminal.data(_json(report, rules, source))
+        of = {"name": rules.name, "source": source, "generation": rules.generation}
+        terminal.json({"policy": of, **msgspec.to_builtins(report)})
     else:
         _print(report, rules, source, terminal)
     return 1 if any(tally.denied_owners for tally in report.namespaces) else 0
 
 
-def _json(report: AuditReport, policy: Policy, source: str) -> str:
-    of = {"name": policy.name, "source": source, "generation": policy.generation}
-    return msgspec.json.format(
-        msgspec.json.encode({"policy": of, **msgspec.to_builtins(report)}), indent=2
-    ).decode()
+def _in_force(client: KubeClient, own_namespace: str) -> tuple[Policy, str]:
+    try:
+        return policy_in_force(client, own_namespace)
+    except NoPolicy as error:
+        raise ConfigurationError(
+            f"{error}; give --policy FILE, or with --namespace the one that it is installed in"
+        ) from error
 
 
 def _print(report: AuditReport, policy: Policy, source: str, terminal: Terminal) -> None:

@@ -16,7 +16,7 @@ from webhook.policy.model import Policy
 from webhook.policy.parse import parse_policy
 from webhook.policy.syntax import DNS_LABEL, is_dns_label
 
-__all__ = ["Item", "items", "namespace_labels", "policy_in_force"]
+__all__ = ["Item", "NoPolicy", "items", "namespace_labels", "policy_in_force"]
 
 POLICY_CONFIG_MAP = "custom-scheduler-policy"
 POLICY_KEY = "policy.yaml"
@@ -37,6 +37,10 @@ _RESOURCES: Mapping[Kind, tuple[str, str]] = MappingProxyType(
         POD: ("/api/v1", "pods"),
     }
 )
+
+
+class NoPolicy(ConfigurationError):
+    """There is no ConfigMap with a policy."""
 
 
 class _Scale(msgspec.Struct, frozen=True, gc=False):
@@ -140,7 +144,10 @@ def namespace_labels(client: KubeClient, names: tuple[str, ...]) -> dict[str, Ma
 
 
 def policy_in_force(client: KubeClient, own_namespace: str) -> tuple[Policy, str]:
-    """Return the policy in our namespace's ConfigMap, and how to call that. Raises ConfigurationError, ClusterError."""
+    """Return the policy in our namespace's ConfigMap, and how to call that.
+
+    Raises NoPolicy, PolicyError, ClusterError.
+    """
     source = f"ConfigMap {own_namespace}/{POLICY_CONFIG_MAP}"
     path = f"/api/v1/namespaces/{own_namespace}/configmaps/{POLICY_CONFIG_MAP}"
     try:
@@ -148,11 +155,9 @@ def policy_in_force(client: KubeClient, own_namespace: str) -> tuple[Policy, str
     except ApiError as error:
         if error.status != _NOT_FOUND:
             raise
-        raise ConfigurationError(
-            f"{source}: not found; give --policy FILE, or with --namespace the one that it is installed in"
-        ) from error
+        raise NoPolicy(f"{source}: not found") from error
     if POLICY_KEY not in (config_map.data or {}):
-        raise ConfigurationError(f"{source}: has no {POLICY_KEY}; give --policy FILE")
+        raise NoPolicy(f"{source}: has no {POLICY_KEY}")
     text = (config_map.data or {})[POLICY_KEY]
     return parse_policy(text, source=f"{source} {POLICY_KEY}", own_namespace=own_namespace), source
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from certs.clock import utc_now
-from webhook.errors import ClusterError, ConfigurationError, PolicyError, Unreachable
+from webhook.errors import ClusterError, PolicyError, Unreachable
 from webhook.inspect.certificates import certificates
 from webhook.inspect.certmode import serves_files
-from webhook.inspect.cluster import policy_in_force
+from webhook.inspect.cluster import NoPolicy, policy_in_force
 from webhook.inspect.deployments import deployments
 from webhook.inspect.finding import Check, Finding
 from webhook.inspect.permissions import lacking_permissions
@@ -21,6 +21,8 @@ from webhook.policy.names import DECLINED, ENFORCE_LABEL, OPT_IN_LABEL, OPTED_IN
 
 __all__ = ["examine"]
 
+_VALIDATE = "custom-scheduler policy validate FILE, then apply it"
+_INSTALL = "kubectl apply -k manifests/base, or the overlay that you use; or give its --namespace"
 _MODES = ("deny", "warn")
 _CHOICES = (OPTED_IN, DECLINED)
 
@@ -47,12 +49,12 @@ def examine(client: KubeClient, namespace: str) -> Iterator[Finding]:
 def _policy(client: KubeClient, namespace: str) -> Iterator[Finding]:
     try:
         policy, source = policy_in_force(client, namespace)
-    except (PolicyError, ConfigurationError) as error:
+    except (PolicyError, NoPolicy) as error:
         yield Finding(
             level="fail",
             subject="policy",
             text=f"{error}; running webhooks keep the last good one, and new ones don't start",
-            fix="custom-scheduler policy validate FILE, then apply it",
+            fix=_INSTALL if isinstance(error, NoPolicy) else _VALIDATE,
         )
         return
     yield Finding(
