@@ -97,6 +97,18 @@ def test_a_refusal_of_rights_names_the_next_step(status: int, step: str) -> None
         api.client().request("GET", "/api/v1/pods")
 
 
+def test_what_a_namespace_that_ends_refuses_is_no_matter_of_rights() -> None:
+    status = {"message": "forbidden", "details": {"causes": [{"reason": "NamespaceTerminating"}]}}
+
+    with (
+        FakeApi(lambda exchange: exchange.reply(403, status)) as api,
+        pytest.raises(ApiError, match="forbidden; wait until the namespace is gone") as caught,
+    ):
+        api.client().request("POST", "/api/v1/namespaces/x/pods")
+
+    assert "RBAC" not in str(caught.value)
+
+
 def test_an_error_that_is_no_status_keeps_its_text() -> None:
     with (
         FakeApi(lambda exchange: exchange.reply(502, b"<h1>bad gateway</h1>")) as api,

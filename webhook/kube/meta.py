@@ -59,12 +59,30 @@ class ListMeta(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     continue_: str = msgspec.field(name="continue", default="")
 
 
+class StatusCause(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One entry of `details.causes`."""
+
+    reason: str = ""
+
+
+class StatusDetails(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a `Status` says beside its message."""
+
+    causes: tuple[StatusCause, ...] | None = None
+
+
 class Status(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The API server's answer when there is no object to give (`metav1.Status`)."""
 
     code: int = 0
     message: str = ""
     reason: str = ""
+    details: StatusDetails | None = None
+
+    @property
+    def causes(self) -> set[str]:
+        """The reasons of its causes."""
+        return {cause.reason for cause in (self.details and self.details.causes) or ()}
 
 
 def micro_time(seconds: float) -> str:

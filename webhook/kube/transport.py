@@ -205,7 +205,7 @@ class KubeClient:
             status = Status(message=raw[:200].decode("utf-8", "replace"))
         said = " ".join(status.message.split()) or status.reason or "no reason given"
         message = f"API server {self.host} answered {response.status} to {method} {path}: {said}"
-        if step := _NEXT_STEP.get(response.status):
+        if step := _ENDING if "NamespaceTerminating" in status.causes else _NEXT_STEP.get(response.status):
             message += f"; {step}"
         retry_after = response.headers.get("Retry-After")
         if response.status == 429 or retry_after is not None:
@@ -226,6 +226,7 @@ _NEXT_STEP = {
     401: "check that the credentials belong to this cluster and have not expired",
     403: "grant it to this user or ServiceAccount with RBAC",
 }
+_ENDING = "wait until the namespace is gone and create it anew, or give another one"
 
 
 def _seconds(retry_after: str | None) -> float | None:
