@@ -141,9 +141,10 @@ def ops_port() -> Iterator[int]:
 def test_a_running_binder_is_asked_by_its_ops_port(ops_port: int) -> None:
     result = run("list", "--from", f"http://127.0.0.1:{ops_port}")
 
-    _, calm, fault = result.stdout.splitlines()[-3:]
+    names, calm, fault = result.stdout.splitlines()
     assert result.exit_code == 1
     assert calm.split() == ["Calm", "suspended", "plugin", "file", "calm.py", "abc", "4", "0.500", "1", "10"]
+    assert names.split() == ["NAME", "STATE", "SOURCE", "VERSION", "TIMED", "MS", "SLOW", "FAILED"]
     assert fault == "Calm: 10 decisions in a row have failed"
 
 

@@ -31,7 +31,7 @@ def run(*, scheduler_config: Path | None, url: str | None, output: Output) -> in
     states = _here(scheduler_config) if url is None else _there(url)
     terminal = Terminal()
     if output == "json":
-        terminal.data(msgspec.json.format(msgspec.json.encode(states), indent=2).decode())
+        terminal.json(states)
     else:
         _print(states, terminal, counted=url is not None)
     return int(any(state.state in ("suspended", "refused") for state in states))
@@ -62,7 +62,7 @@ def _there(url: str) -> Sequence[PluginState]:
 
 def _print(states: Sequence[PluginState], terminal: Terminal, *, counted: bool) -> None:
     texts = ["NAME", "STATE", "SOURCE", "VERSION"]
-    numbers = ["CALLS TIMED", "MEAN MS", "OVER BUDGET", "FAILURES"] if counted else []
+    numbers = ["TIMED", "MS", "SLOW", "FAILED"] if counted else []
     terminal.table(texts, (list(_cells(state, counted=counted)) for state in states), numbers=numbers)
     for state in states:
         if state.fault:
