@@ -9,6 +9,7 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 import yaml
+from msgspec import inspect
 from yaml.constructor import SafeConstructor
 
 from webhook.errors import ConfigurationError
@@ -199,11 +200,23 @@ class Value:
 
     def converted(self, model: type[T]) -> T:
         """Return the value as a msgspec type, which says itself what may be in it; no key is given twice."""
+        self.check_keys(inspect.type_info(model))
         try:
             return msgspec.convert(self.plain(), model)
         except msgspec.ValidationError as error:
             path, fault = path_and_fault(error)
             self.at(path.removeprefix("$")).fault(f"can't be used: {fault}")
+
+    def check_keys(self, kind: inspect.Type) -> None:
+        """Refuse keys that the structs of a msgspec type don't know or lack."""
+        if isinstance(kind, inspect.StructType):
+            fields = {field.encode_name: field for field in kind.fields}
+            required = [name for name, field in fields.items() if field.required]
+            for key, value in self.mapping(fields, required=required).items():
+                value.check_keys(fields[key].type)
+        elif isinstance(kind, inspect.VarTupleType):
+            for entry in self._entries():
+                entry.check_keys(kind.item_type)
 
     def plain(self) -> Any:
         """Return the value as dicts, lists and scalars; no key is given twice."""

@@ -84,13 +84,23 @@ def test_without_profiles_there_is_the_default_one() -> None:
         ),
         (
             HEAD + "profiles:\n- pluginConfig:\n  - args: {}",
-            r"f:5: profiles\[0\]\.pluginConfig\[0\] can't be used: .*`name`",
+            r"f:5: profiles\[0\]\.pluginConfig\[0\]\.name is missing",
         ),
         (HEAD + "profiles: []", "f:3: profiles can't be used: Expected `array` of length >= 1"),
         (
             HEAD + "profiles: [{plugins: {score: {enable: []}}}]",
-            r"f:3: profiles\[0\]\.plugins\.score can't be used: .*`enable`",
+            r"f:3: profiles\[0\]\.plugins\.score\.enable is not a known key; known: enabled, disabled",
         ),
+        (
+            HEAD + "profiles:\n- plugins:\n    multipoint: {}",
+            r"f:5: profiles\[0\]\.plugins\.multipoint is not a known key; known: multiPoint, preEnqueue, ",
+        ),
+        (
+            HEAD + "pluginSources:\n- dir: plugins",
+            r"f:4: pluginSources\[0\]\.dir is not a known key; known: entryPoints, module, directory",
+        ),
+        (HEAD + "profiles: [plugins]", r'f:3: profiles\[0\] is "plugins"; expected a mapping'),
+        (HEAD + "profiles: {plugins: {}}", "f:3: profiles can't be used: Expected `array`, got `object`"),
         (
             HEAD + "profiles: [{plugins: {score: {enabled: [{name: A, weight: 0}]}}}]",
             r"f:3: profiles\[0\]\.plugins\.score\.enabled\[0\]\.weight can't be used: Expected `int` >= 1",
