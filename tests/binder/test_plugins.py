@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from webhook.binder.plugins import Plugins
+from webhook.binder.plugins import Plugins, PluginState
 from webhook.errors import ConfigurationError
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.testing import make_cache, make_node, make_pod
@@ -225,6 +225,169 @@ def test_a_suspended_plugin_is_left_out_until_its_file_changes(place: Place) -> 
     assert said(plugins.poll()) == "0/1 nodes are available: 1 mended."
 
 
+def state(plugins: Plugins, name: str) -> PluginState:
+    (found,) = [each for each in plugins.states() if each.name == name]
+    return found
+
+
+def test_a_plugin_that_can_not_be_made_stops_no_other_change(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    place.write("a.py", "Acme", "old")
+    place.write("b.py", "Other")
+    place.enable("Acme", "Other")
+    plugins = place.start()
+    version = state(plugins, "Acme").version
+
+    place.write("a.py", "Acme", "new", init="1 / 0")
+    plugins.poll()
+
+    acme = state(plugins, "Acme")
+    assert (acme.state, acme.version) == ("in use", version)
+    assert "can't be made: ZeroDivisionError" in acme.fault
+    assert plugins.suspend("Other", "it failed")
+    assert "Other" not in plugins_made(plugins.poll())
+    assert state(plugins, "Other").state == "suspended"
+    suspended = state(plugins, "Other").version
+    place.write("b.py", "Other", "mended")
+    assert reasons(plugins.poll()) == {"Acme": "old", "Other": "mended"}
+    assert (state(plugins, "Other").state, state(plugins, "Other").fault) == ("in use", "")
+    assert state(plugins, "Other").version != suspended
+    assert plugins.poll() is None
+    assert len([each for each in caplog.messages if each.endswith("what ran before goes on")]) == 1
+
+
+def reasons(frameworks: Mapping[str, Framework] | None) -> dict[str, str]:
+    """What each plugin of a file says."""
+    assert frameworks is not None, "nothing has changed"
+    made = frameworks["custom-scheduler"].plugins.made
+    return {
+        name: each.plugin.filter_node(None, None)
+        for name, each in made.items()
+        if hasattr(each.plugin, "filter_node")
+    }
+
+
+def plugins_made(frameworks: Mapping[str, Framework] | None) -> set[str]:
+    assert frameworks is not None, "nothing has changed"
+    return set(frameworks["custom-scheduler"].plugins.made)
+
+
+def test_changes_that_come_together_are_taken_one_by_one_where_some_are_refused(place: Place) -> None:
+    for name in ("Acme", "Bad", "Gone"):
+        place.write(f"{name}.py", name, f"old {name}")
+    place.enable("Acme", "Bad", "Gone")
+    plugins = place.start()
+
+    place.write("Acme.py", "Acme", "new Acme")
+    place.write("Bad.py", "Bad", "new Bad", init="1 / 0")
+    (place.directory / "Gone.py").unlink()
+    place.write("New.py", "New", "new New")
+    place.enable("Acme", "Bad", "New")
+
+    assert reasons(plugins.poll()) == {"Acme": "new Acme", "Bad": "old Bad", "New": "new New"}
+    assert "can't be made" in state(plugins, "Bad").fault
+    assert plugins.poll() is None
+    assert sum(name.startswith("custom_scheduler_plugins.") for name in sys.modules) == 3
+
+
+@pytest.mark.parametrize("spoil", [broken_configuration, unknown_plugin, other_profiles])
+def test_a_configuration_that_is_refused_stops_no_other_change(
+    place: Place, spoil: Callable[[Place], str]
+) -> None:
+    place.write("a.py", "Acme", "old")
+    place.write("b.py", "Other")
+    place.enable("Acme", "Other")
+    plugins = place.start()
+
+    spoil(place)
+    plugins.poll()
+    place.write("a.py", "Acme", "new")
+
+    assert said(plugins.poll()) == "0/1 nodes are available: 1 new."
+    assert plugins.suspend("Other", "it failed")
+    assert "Other" not in plugins_made(plugins.poll())
+
+
+def test_a_folder_that_is_gone_stops_no_suspension(place: Place) -> None:
+    place.write("a.py", "Acme", "old")
+    place.enable("Acme")
+    plugins = place.start()
+
+    missing_folder(place)
+    plugins.suspend("Acme", "it failed")
+
+    assert said(plugins.poll()) == ""
+
+
+def test_a_suspended_plugin_that_can_not_be_made_again_stays_left_out(place: Place) -> None:
+    place.write("a.py", "Acme", "acme", init=f"__import__('os').stat({str(place.configuration)!r} + '.ok')")
+    Path(f"{place.configuration}.ok").touch()
+    place.write("b.py", "Other", "old")
+    place.enable("Acme", "Other")
+    plugins = place.start()
+    plugins.suspend("Acme", "it failed")
+    plugins.poll()
+
+    Path(f"{place.configuration}.ok").unlink()
+    place.write("b.py", "Other", "new")
+
+    assert said(plugins.poll()) == "0/1 nodes are available: 1 new."
+    assert state(plugins, "Acme").state == "suspended"
+    assert "FileNotFoundError" in state(plugins, "Acme").fault
+
+
+def test_a_plugin_that_the_profile_can_not_do_without_goes_on_and_says_so(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = place.write("a.py", "Sort", "never")
+    path.write_text(
+        path.read_text() + "\n    def sort_key(self, pod, queued_at):\n        return (queued_at,)\n"
+    )
+    place.enable("Sort")
+    text = place.configuration.read_text()
+    place.configuration.write_text(text.replace("enabled:", "disabled: [{name: PrioritySort}], enabled:"))
+    plugins = place.start()
+
+    for _ in range(2):
+        assert plugins.suspend("Sort", "it failed")
+        plugins.poll()
+
+        sort = state(plugins, "Sort")
+        assert sort.state == "in use"
+        assert sort.fault.startswith("it failed; plugin Sort can't be left out: ")
+    assert len([each for each in caplog.messages if "can't be left out" in each]) == 1
+    path.unlink()
+    plugins.poll()
+    assert state(plugins, "Sort").state == "in use"
+    assert "expected exactly one queueSort plugin" in state(plugins, "Sort").fault
+
+
+def test_what_is_in_force_is_told_and_can_be_left_out_while_something_is_loaded(place: Place) -> None:
+    place.write("a.py", "Acme", "acme")
+    place.write("b.py", "Other")
+    place.enable("Acme", "Other")
+    plugins = place.start()
+    before = plugins.states()
+    found: list[object] = []
+    path = place.directory / "b.py"
+    path.write_text(f"import sys\nsys.modules['__main__'].within()\n{path.read_text()}")
+
+    def within() -> None:
+        found.append(plugins.states())
+        found.append(plugins.suspend("Acme", "it failed"))
+
+    main = sys.modules["__main__"]
+    main.within = within  # type: ignore[attr-defined]
+    try:
+        frameworks = plugins.poll()
+    finally:
+        del main.within
+
+    assert found == [before, True]
+    assert "Acme" not in plugins_made(frameworks)
+
+
 def test_built_in_plugins_are_never_left_out(place: Place) -> None:
     place.enable()
 
@@ -242,6 +405,7 @@ def test_the_state_of_each_plugin_is_told(place: Place) -> None:
     (place.directory / "d.py").write_text("def")
     plugins.poll()
     plugins.suspend("Bad", "10 decisions in a row have failed")
+    plugins.poll()
 
     states = {each.name or each.source: (each.state, each.fault) for each in plugins.states()}
 

@@ -6,8 +6,9 @@ import logging
 import random
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from webhook.documents import read_document
 from webhook.errors import ConfigurationError
@@ -15,15 +16,18 @@ from webhook.observe.plugin_metrics import Usage, usage
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import KIND, SchedulerConfiguration, parse_configuration
 from webhook.scheduling.framework import Framework
-from webhook.scheduling.plugin_manager import PluginManager
+from webhook.scheduling.plugin_manager import Loaded, LoadedUnit, Offer, PluginManager
 from webhook.scheduling.plugins import register_built_in
 from webhook.scheduling.profile import build_frameworks
-from webhook.scheduling.registry import Registry
+from webhook.scheduling.registry import Registration, Registry
 from webhook.scheduling.timing import Timing
 
 __all__ = ["PluginState", "Plugins"]
 
 BUILT_IN = "built in"
+
+# A configuration, and which versions its sources offer.
+_Wish: TypeAlias = tuple[SchedulerConfiguration, tuple[tuple[str, str], ...]]
 
 log = logging.getLogger("custom_scheduler.binder")
 
@@ -46,46 +50,65 @@ class PluginState:
     failures: int = 0
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InForce:
+    """What runs: `suspended` are the plugins that are left out, and `unsuspended` those that should be but can't."""
+
+    configuration: SchedulerConfiguration
+    loaded: Loaded
+    suspended: Mapping[str, str] = field(default_factory=dict)
+    unsuspended: Mapping[str, str] = field(default_factory=dict)
+    frameworks: Mapping[str, Framework] = field(default_factory=dict)
+
+
 class Plugins:
     """What a configuration file says, with the plugins of its sources; raises ConfigurationError.
 
     Made in a process that may fork afterwards, and built in the one that schedules. From then on one thread at a time
-    calls `poll`; `suspend` and `states` may be called from any. What is wrong with a change is logged once, and what
-    ran before goes on.
+    calls `poll`; `suspend` and `states` may be called from any, and go by what is in force. What is wrong with a
+    change is logged once, and what ran before goes on; other changes take effect.
     """
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._text = b"" if path is None else _read(path)
-        self.configuration = SchedulerConfiguration() if path is None else _parse(self._text, path)
-        self._manager = PluginManager(self.configuration.plugin_sources)
-        self._frameworks: dict[str, Framework] = {}
+        self._parsed = SchedulerConfiguration() if path is None else _parse(self._text, path)
+        self._manager = PluginManager(self._parsed.plugin_sources)
+        self._in_force = InForce(configuration=self._parsed, loaded=self._manager.loaded)
         # Profiles may go on to speak of what was there once.
         self._known = {each.name for each in self._manager.registry}
-        self._refused = ""
+        # What has been tried and can't be in force; and what was wrong when it was last looked at.
+        self._refused: list[_Wish] = []
+        self._faults: list[str] = []
         self._lock = threading.Lock()
-        self._suspended: dict[str, str] = {}
-        self._suspensions_changed = False
+        self._to_suspend: dict[str, tuple[str, Registration]] = {}
+
+    @property
+    def configuration(self) -> SchedulerConfiguration:
+        """The configuration in force."""
+        return self._in_force.configuration
 
     def build(self, cache: Cache, rng: random.Random, timing: Timing | None = None) -> dict[str, Framework]:
         """Return the frameworks by schedulerName, with plugins of their own; raises ConfigurationError."""
-        self._frameworks = {}
         self._cache, self._rng, self._timing = cache, rng, timing
-        self._frameworks = self._built(self.configuration)
-        return dict(self._frameworks)
+        self._in_force = self._built(replace(self._in_force, frameworks={}))
+        return dict(self._in_force.frameworks)
 
     def poll(self) -> Mapping[str, Framework] | None:
         """Look once for changes; return the frameworks anew if there are any."""
-        try:
-            frameworks = self._changed()
-            refused = ""
-        except ConfigurationError as error:
-            frameworks = None
-            refused = str(error)
-        if refused not in ("", self._refused):
-            log.error("%s; what ran before goes on", refused)
-        self._refused = refused
-        return frameworks
+        before, faults = self._in_force, list[str]()
+        now = self._with_suspensions(before, self._with_changes(before, faults), faults)
+        for fault in dict.fromkeys(faults):
+            if fault not in self._faults:
+                log.error("%s; what ran before goes on", fault)
+        self._faults = faults
+        if now is before:
+            return None
+        for name, framework in now.frameworks.items():
+            for difference in _differences(before.frameworks[name], framework):
+                log.info("profile %s: %s", name, difference)
+        self._in_force = now
+        return dict(now.frameworks)
 
     def suspend(self, name: str, why: str) -> bool:
         """Leave a plugin out from the next `poll` on, until the configuration or a source changes.
@@ -93,31 +116,33 @@ class Plugins:
         Returns whether that is new. Built-in plugins are never left out: a pod may wait, but not be placed wrongly.
         """
         with self._lock:
-            if name in self._suspended or name not in self._foreign():
+            now = self._in_force
+            if name in now.suspended or name in self._to_suspend or name not in _units(now.loaded):
                 return False
-            self._suspended[name] = why
-            self._suspensions_changed = True
+            self._to_suspend[name] = why, now.loaded.registry.get(name)
         return True
 
     def states(self) -> list[PluginState]:
         """Return what there is, by source and name."""
-        in_use = {name for framework in self._frameworks.values() for name in framework.plugins.made}
-        units = {each: unit for unit in self._manager.units for each in unit.plugins}
+        now = self._in_force
+        in_use = {name for framework in now.frameworks.values() for name in framework.plugins.made}
+        units = _units(now.loaded)
         built_in = Registry()
         register_built_in(built_in)
         counted = usage()
         found = []
-        for each in self._manager.registry:
+        for each in now.loaded.registry:
             counts = counted.get(each.name, Usage())
             unit = units.get(each.name)
-            suspended = self._suspended.get(each.name, "")
+            suspended = now.suspended.get(each.name, "")
+            fault = suspended or now.unsuspended.get(each.name, "")
             found.append(
                 PluginState(
                     name=each.name,
                     source=BUILT_IN if each.name in built_in else each.source if unit is None else unit.where,
                     version="" if unit is None else unit.version,
                     state="suspended" if suspended else "in use" if each.name in in_use else "registered",
-                    fault=suspended or ("" if unit is None else unit.fault),
+                    fault=fault or ("" if unit is None else unit.fault),
                     timed_calls=counts.calls,
                     seconds=counts.seconds,
                     over_budget=counts.over_budget,
@@ -126,64 +151,131 @@ class Plugins:
             )
         found += (
             PluginState(name="", source=unit.where, version="", state="refused", fault=unit.fault)
-            for unit in self._manager.units
+            for unit in now.loaded.units.values()
             if not unit.plugins
         )
         return sorted(found, key=lambda state: (state.source, state.name))
 
     def documentation(self, name: str) -> str:
         """Return what a plugin says of itself; raises ConfigurationError where there is none of that name."""
-        return self._manager.registry.get(name).documentation
+        return self._in_force.loaded.registry.get(name).documentation
 
-    def _changed(self) -> Mapping[str, Framework] | None:
-        text, configuration = self._look()
-        before = {unit.where: unit.fault for unit in self._manager.units}
-        changed = self._manager.refresh(configuration.plugin_sources)
-        for unit in self._manager.units:
-            if unit.fault and unit.fault != before.get(unit.where):
-                log.error("%s; what ran before goes on", unit.fault)
+    def _with_changes(self, now: InForce, faults: list[str]) -> InForce:
+        """Return what can be in force of what the file and the sources say."""
+        wishes, refused = [now.configuration], []
+        try:
+            wished = self._look(now)
+            if wished != now.configuration:
+                wishes.insert(0, wished)
+        except ConfigurationError as error:
+            faults.append(str(error))
+        for configuration in wishes:
+            try:
+                offer = self._manager.offer(configuration.plugin_sources)
+            except ConfigurationError as error:
+                faults.append(str(error))
+                continue
+            if (configuration, offer.versions) in self._refused:
+                refused.append((configuration, offer.versions))
+            elif (configuration, offer.versions) != (now.configuration, now.loaded.versions):
+                try:
+                    changed = self._changed(now, configuration, offer)
+                except ConfigurationError as error:
+                    faults.append(str(error))
+                    refused.append((configuration, offer.versions))
+                    self._manager.use(offer, now.loaded)
+                else:
+                    faults += _new_faults(now.loaded, changed.loaded)
+                    self._manager.use(offer, changed.loaded)
+                    now = changed
+                    break
+        self._refused = refused
+        self._known |= {each.name for each in now.loaded.registry}
+        return now
+
+    def _changed(self, now: InForce, configuration: SchedulerConfiguration, offer: Offer) -> InForce:
+        """Put the configuration in force, with what can be of the offer; raises ConfigurationError if nothing can."""
+        wish = replace(now, configuration=configuration, unsuspended={})
+        try:
+            # What was left out gets another chance.
+            return self._built(replace(wish, loaded=offer.loaded(), suspended={}))
+        except ConfigurationError:
+            log.debug("not all changes can be put in force at once; trying one by one")
+        # One change may need the new configuration, or be needed by it.
+        either = [configuration, *([now.configuration] if now.configuration != configuration else [])]
+        refused = dict.fromkeys(offer.changes, "")
+        for where in offer.changes:
+            others = _without(where, refused)
+            for each in either:
+                try:
+                    now = self._built(replace(now, configuration=each, loaded=offer.loaded(others)))
+                except ConfigurationError as error:
+                    refused[where] = f"{where}: {error}"
+                else:
+                    refused = others
+                    break
+        now = self._built(replace(wish, loaded=offer.loaded(refused), frameworks=now.frameworks))
+        for name in now.suspended:
+            try:
+                now = self._built(replace(now, suspended=_without(name, now.suspended)))
+            except ConfigurationError as error:
+                now = replace(now, suspended={**now.suspended, name: str(error)})
+        return now
+
+    def _with_suspensions(self, before: InForce, now: InForce, faults: list[str]) -> InForce:
+        """Leave out the plugins that are to be and aren't others by now."""
         with self._lock:
-            if changed or configuration != self.configuration:
-                # What was left out gets another chance.
-                self._suspended.clear()
-            elif not self._suspensions_changed:
-                return None
-            self._suspensions_changed = False
-        frameworks = self._built(configuration)
-        for name, framework in frameworks.items():
-            for difference in _differences(self._frameworks[name], framework):
-                log.info("profile %s: %s", name, difference)
-        self._text, self.configuration, self._frameworks = text, configuration, frameworks
-        return dict(frameworks)
+            asked, self._to_suspend = self._to_suspend, {}
+        for name, (why, registration) in asked.items():
+            registry = now.loaded.registry
+            if name in before.suspended or name not in registry or registry.get(name) != registration:
+                continue
+            try:
+                now = self._built(replace(now, suspended={**now.suspended, name: why}))
+            except ConfigurationError as error:
+                fault = f"plugin {name} can't be left out: {error}"
+                faults.append(fault)
+                now = replace(now, unsuspended={**now.unsuspended, name: f"{why}; {fault}"})
+        return now
 
-    def _look(self) -> tuple[bytes, SchedulerConfiguration]:
+    def _look(self, now: InForce) -> SchedulerConfiguration:
         if self._path is None:
-            return self._text, self.configuration
+            return now.configuration
         text = _read(self._path)
-        if text == self._text:
-            return text, self.configuration
-        configuration = _parse(text, self._path)
-        names = [profile.scheduler_name for profile in configuration.profiles]
-        if sorted(names) != sorted(self._frameworks):
+        if text != self._text:
+            self._parsed, self._text = _parse(text, self._path), text
+        names = [profile.scheduler_name for profile in self._parsed.profiles]
+        if sorted(names) != sorted(now.frameworks):
             # The pods of a new profile were not queued when they came.
             raise ConfigurationError(
                 f"{self._path}: profiles come and go only with a restart; "
-                f"running are {', '.join(sorted(self._frameworks))}, the file has {', '.join(sorted(names))}"
+                f"running are {', '.join(sorted(now.frameworks))}, the file has {', '.join(sorted(names))}"
             )
-        return text, configuration
+        return self._parsed
 
-    def _built(self, configuration: SchedulerConfiguration) -> dict[str, Framework]:
-        registry = self._manager.registry
+    def _built(self, wish: InForce) -> InForce:
+        """Return the same with frameworks of its own, which take over the plugins that are alike."""
+        registry = wish.loaded.registry
         gone = {name for name in self._known if name not in registry}
-        self._known |= {each.name for each in registry}
-        left_out = gone | set(self._suspended)
-        profiles = [profile.without(left_out) for profile in configuration.profiles]
-        return build_frameworks(
-            profiles, registry, self._cache, self._rng, self._timing, previous=self._frameworks
+        left_out = gone | set(wish.suspended)
+        profiles = [profile.without(left_out) for profile in wish.configuration.profiles]
+        frameworks = build_frameworks(
+            profiles, registry, self._cache, self._rng, self._timing, previous=wish.frameworks
         )
+        return replace(wish, frameworks=frameworks)
 
-    def _foreign(self) -> set[str]:
-        return {name for unit in self._manager.units for name in unit.plugins}
+
+def _units(loaded: Loaded) -> dict[str, LoadedUnit]:
+    return {name: unit for unit in loaded.units.values() for name in unit.plugins}
+
+
+def _without(name: str, faults: Mapping[str, str]) -> dict[str, str]:
+    return {each: fault for each, fault in faults.items() if each != name}
+
+
+def _new_faults(before: Loaded, after: Loaded) -> list[str]:
+    told = {unit.fault for unit in before.units.values()}
+    return [unit.fault for unit in after.units.values() if unit.fault and unit.fault not in told]
 
 
 def _differences(old: Framework, new: Framework) -> Iterator[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from webhook.errors import ConfigurationError
 from webhook.scheduling.config import PluginSource
@@ -11,10 +12,11 @@ from webhook.scheduling.plugins import register_built_in
 from webhook.scheduling.registry import Registry, default_registry
 from webhook.scheduling.sources import Imported, Unit, came_along, find_units
 
-__all__ = ["LoadedUnit", "PluginManager", "load_plugins"]
+__all__ = ["Loaded", "LoadedUnit", "Offer", "PluginManager", "load_plugins"]
 
 
 _NOTHING = Imported(())
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,84 +37,128 @@ class LoadedUnit:
         return tuple(each.name for each in self.imported.registrations)
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """All that came from sources, by `where` and in their order, and a registry with it; `versions` is what was offered."""
+
+    units: Mapping[str, LoadedUnit]
+    registry: Registry
+    versions: tuple[tuple[str, str], ...] = ()
+
+
+class Offer:
+    """What the sources have now, beside what is loaded `before`; raises ConfigurationError for one that can't be read.
+
+    Nothing is imported before `loaded` asks for it.
+    """
+
+    def __init__(self, sources: Iterable[PluginSource], before: Loaded) -> None:
+        self._found = {unit.where: unit for unit in find_units(sources)}
+        self._before = before.units
+        self._imported: dict[str, LoadedUnit] = {}
+
+    @property
+    def versions(self) -> tuple[tuple[str, str], ...]:
+        """Tells one offer from another."""
+        return tuple((unit.where, unit.version) for unit in self._found.values())
+
+    @property
+    def changes(self) -> list[str]:
+        """By `where`: what is new, has another version or a fault, or is gone."""
+        return [
+            *(unit.where for unit in self._found.values() if not self._is_loaded(unit)),
+            *(where for where in self._before if where not in self._found),
+        ]
+
+    def loaded(self, refused: Mapping[str, str] = _NONE) -> Loaded:
+        """Return what there is with this offer, but for those changes that are refused, for a reason."""
+        registry = _basic_registry()
+        units: dict[str, LoadedUnit] = {}
+        for where in (*self._found, *(where for where in refused if where not in self._found)):
+            before = self._before.get(where, LoadedUnit(where))
+            if where in refused:
+                unit = replace(before, fault=refused[where])
+            else:
+                unit = self._new(self._found[where], before)
+            units[where] = _settled(registry, unit, before)
+        for where, imported in came_along():
+            if where not in units and _add(registry, imported) is None:
+                units[where] = LoadedUnit(where, imported=imported)
+        return Loaded(units, registry, self.versions)
+
+    def forget_all_but(self, loaded: Loaded) -> None:
+        """Let go of the modules, of before and of this offer, that nothing of `loaded` is from."""
+        in_use = {id(unit.imported) for unit in loaded.units.values()}
+        for unit in (*self._before.values(), *self._imported.values()):
+            if id(unit.imported) not in in_use:
+                unit.imported.forget()
+
+    def _is_loaded(self, unit: Unit) -> bool:
+        before = self._before.get(unit.where)
+        return (
+            before is not None
+            and unit.version == before.version
+            and not before.fault
+            and bool(before.plugins)
+        )
+
+    def _new(self, unit: Unit, before: LoadedUnit) -> LoadedUnit:
+        if self._is_loaded(unit):
+            return before
+        if unit.where not in self._imported:
+            try:
+                imported = unit.load()
+                self._imported[unit.where] = LoadedUnit(unit.where, unit.version, imported)
+            except ConfigurationError as error:
+                self._imported[unit.where] = replace(before, fault=str(error))
+        return self._imported[unit.where]
+
+
 class PluginManager:
     """Loads all plugins of the sources; raises ConfigurationError for one that can't be imported, brings no plugin, or
     claims a taken name.
 
-    Later changes come by `refresh`, from one thread. Then what is wrong is refused, and what ran before goes on.
+    Later changes come by `refresh`, or by `offer` and `use`, from one thread. Then what is wrong is refused, and what
+    ran before goes on.
     """
 
     def __init__(self, sources: Iterable[PluginSource] = ()) -> None:
-        self.registry = Registry()
-        self._units: dict[str, LoadedUnit] = {}
-        self._seen: object = None
-        self.refresh(sources)
+        offer = Offer(sources, Loaded({}, Registry()))
+        self.loaded = offer.loaded()
         for unit in self.units:
             if unit.fault:
+                offer.forget_all_but(Loaded({}, Registry()))
                 raise ConfigurationError(unit.fault)
+
+    @property
+    def registry(self) -> Registry:
+        """All plugins."""
+        return self.loaded.registry
 
     @property
     def units(self) -> Sequence[LoadedUnit]:
         """All that came from sources, in their order."""
-        return tuple(self._units.values())
+        return tuple(self.loaded.units.values())
 
     def refresh(self, sources: Iterable[PluginSource]) -> bool:
         """Take in what the sources have become, and tell whether anything is different now.
 
         Raises ConfigurationError where a source itself can't be read, and changes nothing then.
         """
-        found = list(find_units(sources))
-        seen = [(unit.where, unit.version) for unit in found]
-        if seen == self._seen:
+        offer = self.offer(sources)
+        if offer.versions == self.loaded.versions:
             return False
-        self._seen = seen
-        before, self._units = self._units, {}
-        self.registry = _basic_registry()
-        for unit in found:
-            self._units[unit.where] = self._settled(unit, before.get(unit.where, LoadedUnit(unit.where)))
-        for where, imported in came_along():
-            if where not in self._units and self._add(imported) is None:
-                self._units[where] = LoadedUnit(where, imported=imported)
-        in_use = {id(each.imported) for each in self.units}
-        for each in before.values():
-            if id(each.imported) not in in_use:
-                each.imported.forget()
+        self.use(offer, offer.loaded())
         return True
 
-    def _settled(self, unit: Unit, before: LoadedUnit) -> LoadedUnit:
-        """Put the unit's plugins into the registry, or else those that it had before."""
-        if unit.version == before.version and not before.fault and before.plugins:
-            return before if self._add(before.imported) is None else self._lost(before)
-        try:
-            imported = unit.load()
-        except ConfigurationError as error:
-            fault = str(error)
-        else:
-            conflict = self._add(imported)
-            if conflict is None:
-                return LoadedUnit(unit.where, unit.version, imported)
-            imported.forget()
-            fault = f"{unit.where}: {conflict}"
-        kept = before if self._add(before.imported) is None else LoadedUnit(unit.where)
-        return replace(kept, fault=fault)
+    def offer(self, sources: Iterable[PluginSource]) -> Offer:
+        """Look at the sources; raises ConfigurationError where one can't be read."""
+        return Offer(sources, self.loaded)
 
-    def _lost(self, before: LoadedUnit) -> LoadedUnit:
-        return LoadedUnit(before.where, fault=f"{before.where}: {self._conflict(before.imported)}")
-
-    def _add(self, imported: Imported) -> str | None:
-        """Register all of them, or none and return why not."""
-        fault = self._conflict(imported)
-        if fault is None:
-            for each in imported.registrations:
-                self.registry.add(each)
-        return fault
-
-    def _conflict(self, imported: Imported) -> str | None:
-        for each in imported.registrations:
-            if each.name in self.registry and self.registry.get(each.name) != each:
-                owner = self.registry.get(each.name).source
-                return f"plugin {each.name} is already registered by {owner}; give it another name"
-        return None
+    def use(self, offer: Offer, loaded: Loaded) -> None:
+        """Settle on what is loaded with all of the offer, some or nothing."""
+        self.loaded = loaded
+        offer.forget_all_but(loaded)
 
 
 def load_plugins(sources: Iterable[PluginSource] = ()) -> Registry:
@@ -129,3 +175,23 @@ def _basic_registry() -> Registry:
     for registration in default_registry:
         registry.add(registration)
     return registry
+
+
+def _settled(registry: Registry, unit: LoadedUnit, before: LoadedUnit) -> LoadedUnit:
+    """Put the unit's plugins into the registry, or else those that it had before."""
+    conflict = _add(registry, unit.imported)
+    if conflict is None:
+        return unit
+    kept = before if _add(registry, before.imported) is None else LoadedUnit(unit.where)
+    return replace(kept, fault=unit.fault or f"{unit.where}: {conflict}")
+
+
+def _add(registry: Registry, imported: Imported) -> str | None:
+    """Register all of them, or none and return why not."""
+    for each in imported.registrations:
+        if each.name in registry and registry.get(each.name) != each:
+            owner = registry.get(each.name).source
+            return f"plugin {each.name} is already registered by {owner}; give it another name"
+    for each in imported.registrations:
+        registry.add(each)
+    return None

@@ -12,7 +12,7 @@ import itertools
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -175,7 +175,9 @@ class FileUnit:
             except BaseException:
                 del sys.modules[name]
                 raise
-            return Imported(tuple(registry), module=name)
+            # Whose name is another each time.
+            own = (replace(each, source=self.where) if each.module == name else each for each in registry)
+            return Imported(tuple(own), module=name)
 
 
 def _files(directory: Path) -> Iterator[FileUnit]:
