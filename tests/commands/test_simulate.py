@@ -111,7 +111,7 @@ def test_several_pods_are_one_line_each_and_each_counts_for_the_next(snapshot: P
 
 
 def test_a_null_is_as_good_as_no_field(snapshot: Path, tmp_path: Path) -> None:
-    nulls = dict.fromkeys(
+    nulls: dict[str, Any] = dict.fromkeys(
         ("nodeSelector", "tolerations", "volumes", "initContainers", "resources", "hostNetwork", "affinity")
     )
     sparse = pod("sparse", **nulls, topologySpreadConstraints=None)

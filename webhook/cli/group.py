@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 from typing import Any
 
 import click
@@ -27,7 +29,13 @@ class OneLineErrors(click.Group):
             raise _Fault(_on_one_line(str(error))) from error
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Do what `invoke` does, also for what keeps us from writing an answer, such as a full disk."""
+        """Do what `invoke` does, also for what keeps us from writing an answer, such as a full disk.
+
+        What the output's encoding doesn't have is written escaped: names are another's.
+        """
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # None where the shell closed it
+                stream.reconfigure(errors="backslashreplace")
         try:
             return super().main(*args, **kwargs)
         except OSError as error:

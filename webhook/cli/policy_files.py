@@ -36,4 +36,5 @@ def export(file: Path, *, namespace: str | None) -> None:
     """Print what lets an API server keep the policy in FILE without us: admission policies and bindings."""
     from webhook.commands import policy_export
 
-    click.echo(policy_export.run(file, namespace=own_namespace(namespace)), nl=False)
+    # An API server reads it: in UTF-8, whatever people read here.
+    click.echo(policy_export.run(file, namespace=own_namespace(namespace)).encode(), nl=False)

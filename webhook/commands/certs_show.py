@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
-import msgspec
-
+from certs.custody import Phase
 from webhook.commands.terminal import Terminal
 from webhook.inspect.authorities import Authorities, look
 from webhook.kube.config import connect
@@ -19,6 +20,13 @@ Output = Literal["text", "json"]
 
 # As git does: enough to tell a few CAs apart.
 _SHOWN_LENGTH = 12
+_UNDER_WAY: Mapping[Phase, str] = MappingProxyType(
+    {
+        "published": "A rotation is under way: the CA that follows signs once a replica has seen it in all entries "
+        "for --ca-settle-seconds",
+        "switched": "A rotation is under way: the CA that goes leaves once no replica serves it",
+    }
+)
 
 
 def run(*, kubeconfig: Path | None, namespace: str, output: Output) -> int:
@@ -27,7 +35,7 @@ def run(*, kubeconfig: Path | None, namespace: str, output: Output) -> int:
     with closing(connect(kubeconfig)) as client:
         seen = look(client, namespace)
     if output == "json":
-        terminal.data(msgspec.json.format(msgspec.json.encode(seen), indent=2).decode())
+        terminal.json(seen)
     else:
         _print(seen, terminal)
     return 0
@@ -40,7 +48,10 @@ def _print(seen: Authorities, terminal: Terminal) -> None:
             f"  {authority.fingerprint[:_SHOWN_LENGTH]}  {authority.role:<7}  "
             f"until {_day(authority.valid_until)}  {authority.subject}"
         )
-    terminal.line(f"A new CA follows from {_day(seen.renews_at)} on, or after: custom-scheduler certs rotate")
+    terminal.line(
+        _UNDER_WAY.get(seen.phase)
+        or f"A new CA follows from {_day(seen.renews_at)} on, or after: custom-scheduler certs rotate"
+    )
     terminal.line("")
     terminal.line("Replicas, and the CA that each serves")
     for replica in sorted(seen.replicas, key=lambda each: each.name):

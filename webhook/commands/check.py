@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal, cast, get_args
-
-import msgspec
+from typing import Any, Literal, cast, get_args
 
 from webhook.commands.terminal import Progress, Terminal
 from webhook.errors import ConfigurationError
@@ -40,7 +38,7 @@ def run(files: tuple[Path, ...], *, policy: Path | None, namespace_labels: str, 
     finally:
         progress.close()
     if output == "json":
-        terminal.data(_json(report))
+        terminal.json(_document(report))
     elif output == "junit":
         terminal.data(junit(report))
     else:
@@ -87,7 +85,7 @@ def _surroundings(labels: Mapping[str, str]) -> Surroundings:
     )
 
 
-def _json(report: Report) -> str:
+def _document(report: Report) -> dict[str, Any]:
     counts = {
         "judged": len(report.results),
         "denied": report.count("deny"),
@@ -95,13 +93,12 @@ def _json(report: Report) -> str:
         "otherKinds": report.other_kinds,
         "broken": len(report.broken),
     }
-    document = {
+    return {
         "policy": report.policy,
         "summary": counts,
         "results": report.results,
         "broken": report.broken,
     }
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
 
 def _print(report: Report, terminal: Terminal) -> None:

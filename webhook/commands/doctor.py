@@ -7,8 +7,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 from webhook.commands.terminal import Terminal
 from webhook.inspect.doctor import examine
 from webhook.inspect.finding import Finding
@@ -34,7 +32,7 @@ def run(*, kubeconfig: Path | None, namespace: str, prove_it: bool, output: Outp
         findings = [] if proof and proof.proven else list(examine(client, namespace))
     if output == "json":
         report = {"proof": proof, "findings": findings}
-        terminal.data(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
+        terminal.json(report)
     else:
         _print(proof, findings, terminal)
     if proof is not None:

@@ -68,7 +68,7 @@ def run(name: str, *, scheduler_config: Path | None, output: Output) -> int:
     )
     terminal = Terminal()
     if output == "json":
-        terminal.data(msgspec.json.format(msgspec.json.encode(described), indent=2).decode())
+        terminal.json(described)
     else:
         _print(described, terminal)
     return 0

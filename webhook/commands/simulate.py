@@ -9,8 +9,6 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
 from webhook.admission.objects import POD
 from webhook.commands.terminal import Cell, Terminal
 from webhook.errors import ConfigurationError
@@ -74,7 +72,7 @@ def run(
         told = simulation.decide(each)
         fits = fits and told.node is not None
         if output == "json":
-            terminal.data(_json(told))
+            terminal.json(_document(told), indent=None)
         else:
             if index:
                 terminal.line("")
@@ -118,8 +116,8 @@ def _read_cluster(world: World, kubeconfig: Path | None, save_snapshot: Path | N
         world.read_cluster(client, save_to=save_to)
 
 
-def _json(told: Explanation) -> str:
-    document = {
+def _document(told: Explanation) -> dict[str, Any]:
+    return {
         "pod": told.pod,
         "node": told.node,
         "message": told.message,
@@ -134,7 +132,6 @@ def _json(told: Explanation) -> str:
             for verdict in told.nodes
         ],
     }
-    return msgspec.json.encode(document).decode()
 
 
 def _print(told: Explanation, pod: Pod, simulation: Simulation, limit: int, terminal: Terminal) -> None:

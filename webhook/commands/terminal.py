@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
+import msgspec
 from rich.console import Console
 from rich.status import Status
 from rich.table import Table
@@ -54,10 +56,16 @@ class Terminal:
         # A console of its own: one that has the terminal's width cuts off what doesn't fit.
         Console(file=sys.stdout, highlight=False, emoji=False, width=_ANY_WIDTH).print(table)
 
+    def json(self, document: Any, *, indent: int | None = 2) -> None:
+        """Print what a machine reads as JSON; in ASCII, as a name may hold what no encoding has, half of a pair."""
+        separators = (",", ":") if indent is None else None
+        self.data(json.dumps(msgspec.to_builtins(document), indent=indent, separators=separators))
+
     def data(self, text: str) -> None:
-        """Print what a machine reads, as it is."""
+        """Print what a machine reads, as it is: in UTF-8, whatever people read here."""
         if sys.stdout:  # None where the shell closed it
-            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
+            sys.stdout.buffer.write(f"{text}\n".encode())
 
     def fault(self, text: str) -> None:
         """Print one line about what could not be done."""
