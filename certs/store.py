@@ -125,9 +125,7 @@ def start_rotation(store: SecretStore, name: str, *, clock: Clock = utc_now) -> 
     for _ in range(_ATTEMPTS):
         secret = store.read()
         if secret is None:
-            raise NoAuthority(
-                "the CA's Secret is not there: nothing serves with --cert-mode self-signed in this namespace"
-            )
+            raise NoAuthority("the CA's Secret is not there; start what makes it first")
         custody = parse_custody(secret.data, source="the CA's Secret")
         if custody.phase != "stable":
             raise RotationUnderWay(

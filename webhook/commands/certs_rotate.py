@@ -6,10 +6,11 @@ from contextlib import closing
 from pathlib import Path
 
 from certs.clock import utc_now
-from certs.errors import CertificateError, RotationUnderWay
+from certs.errors import CertificateError, NoAuthority, RotationUnderWay
 from certs.store import start_rotation
 from webhook.commands.terminal import Terminal
 from webhook.errors import ConfigurationError
+from webhook.inspect.authorities import no_authority
 from webhook.kube.config import connect
 from webhook.kube.secrets import KubeSecretStore
 from webhook.policy.names import CA_SECRET, SERVICE
@@ -27,6 +28,8 @@ def run(*, kubeconfig: Path | None, namespace: str) -> int:
         except RotationUnderWay as fault:
             terminal.fault(str(fault))
             return 1
+        except NoAuthority as fault:
+            raise no_authority(namespace) from fault
         except CertificateError as fault:
             raise ConfigurationError(str(fault)) from fault
     assert custody.successor is not None

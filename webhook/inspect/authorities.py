@@ -23,7 +23,7 @@ from webhook.kube.transport import KubeClient
 from webhook.kube.webhookconfig import ReadConfiguration, WebhookConfigurations
 from webhook.policy.names import CA_SECRET, CONFIGURATIONS, WEBHOOK_NAMES
 
-__all__ = ["Authorities", "Authority", "Entry", "Neighbour", "Replica", "look"]
+__all__ = ["Authorities", "Authority", "Entry", "Neighbour", "Replica", "look", "no_authority"]
 
 Role = Literal["signs", "follows", "goes"]
 """`signs`: leaves are signed by it. `follows`: it is to sign next. `goes`: it is trusted until nobody serves it."""
@@ -89,10 +89,7 @@ def look(client: KubeClient, namespace: str) -> Authorities:
     source = f"Secret {namespace}/{CA_SECRET}"
     secret = KubeSecretStore(client, namespace=namespace, name=CA_SECRET).read()
     if secret is None:
-        raise ConfigurationError(
-            f"{source}: not found; nothing serves with --cert-mode self-signed there, "
-            "or it is installed in another namespace: give --namespace"
-        )
+        raise no_authority(namespace)
     try:
         custody = parse_custody(secret.data, source=source)
     except InvalidPair as fault:
@@ -115,6 +112,14 @@ def look(client: KubeClient, namespace: str) -> Authorities:
         ],
         entries=_entries(read, custody.authority.bundle),
         neighbours=_neighbours(read, custody.authority.bundle),
+    )
+
+
+def no_authority(namespace: str) -> ConfigurationError:
+    """Return what to tell a person where there is no CA in `namespace`."""
+    return ConfigurationError(
+        f"Secret {namespace}/{CA_SECRET}: not found; nothing serves with --cert-mode self-signed there, "
+        "or it is installed in another namespace: give --namespace"
     )
 
 
