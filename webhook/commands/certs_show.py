@@ -23,7 +23,7 @@ _SHOWN_LENGTH = 12
 _UNDER_WAY: Mapping[Phase, str] = MappingProxyType(
     {
         "published": "A rotation is under way: the CA that follows signs once a replica has seen it in all entries "
-        "for --ca-settle-seconds",
+        "for a minute (--ca-settle-seconds)",
         "switched": "A rotation is under way: the CA that goes leaves once no replica serves it",
     }
 )
