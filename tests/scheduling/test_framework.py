@@ -21,6 +21,23 @@ UNSCHEDULABLE = Code.UNSCHEDULABLE
 POD = make_pod(cpu="100m", memory="100Mi")
 
 
+# The last bit that there is.
+HIGHEST = np.full(3, 1 << 63, dtype=np.uint64)
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def coded(code: Any) -> Status:
+    return Status(code, ("x",))
+
+
+def reason(code: Any, text: Any) -> Reason:
+    return Reason(code, text)
+
+
 def three_nodes(**plugins: object) -> Any:
     return make_framework(make_cache(*(make_node(name) for name in "abc")), **plugins)
 
@@ -259,6 +276,12 @@ class Answers:
         ({"score": asyncio.CancelledError()}, "score: CancelledError: "),
         ({"pre_filter": None}, "pre_filter: expected a Status, got a NoneType"),
         ({"pre_filter": Status(Code.ERROR, ("no API",))}, "pre_filter: no API"),
+        ({"pre_filter": coded("Unschedulable")}, "pre_filter: code: expected a Code, got 'Unschedulable'"),
+        ({"pre_filter": coded(0)}, "pre_filter: code: expected a Code, got 0"),
+        ({"pre_filter": coded(99)}, "pre_filter: code: expected a Code, got 99"),
+        ({"pre_filter": Status(UNSCHEDULABLE)}, "pre_filter: the code UNSCHEDULABLE needs a reason"),
+        ({"pre_filter": Status(UNSCHEDULABLE, ("",))}, "pre_filter: the code UNSCHEDULABLE needs a reason"),
+        ({"filter": Mute()}, "filter: Mute$"),
         ({"pre_filter": Status(Code.WAIT)}, "pre_filter: the code WAIT means nothing here"),
         ({"pre_score": Status(UNSCHEDULABLE)}, "pre_score: the code UNSCHEDULABLE means nothing here"),
         ({"filter": [True, True, True]}, "filter: expected 3 bools or integers, got a list"),
@@ -286,6 +309,38 @@ def test_a_plugin_that_raises_or_answers_nonsense_fails_only_the_attempt(
     assert (decision.plugin, decision.reason) == ("Faulty", "SchedulerError")
     with pytest.raises(AssertionError, match=f"plugin Faulty failed in {fault}"):
         raise AssertionError(decision.message)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "fault"),
+    [
+        ((Reason(UNSCHEDULABLE, "r"),) * 65, "expected at most 64, got 65"),
+        ((reason(UNSCHEDULABLE, None),), "expected a tuple of Reason, each with code and text, got .*None"),
+        ((Reason(UNSCHEDULABLE, ""),), "expected a tuple of Reason, each with code and text"),
+        ((reason("no", "r"),), "expected a tuple of Reason, each with code and text"),
+        ((Reason(Code.SUCCESS, "r"),), "expected a tuple of Reason, each with code and text"),
+        ("r", "expected a tuple of Reason, each with code and text, got 'r'"),
+    ],
+)
+def test_reasons_that_nobody_could_read_fail_the_attempt(reasons: Any, fault: str) -> None:
+    faulty = Answers(filter=HIGHEST)
+    faulty.reasons = reasons
+
+    decision = three_nodes(Faulty=faulty).schedule(POD)
+
+    with pytest.raises(AssertionError, match=f"plugin Faulty failed in filter: reasons: {fault}"):
+        raise AssertionError(decision.message)
+
+
+def test_a_plugin_that_makes_no_room_need_not_say_why() -> None:
+    class Helpless:
+        def post_filter(self, *_: Any) -> Status:
+            return Status(UNSCHEDULABLE)
+
+    decision = three_nodes(Helpless=Helpless()).schedule(make_pod(cpu="1000"))
+
+    assert isinstance(decision, FitError)
+    assert decision.message.startswith("0/3 nodes are available: 3 Insufficient cpu")
 
 
 def test_a_plugin_that_calls_the_pod_pending_is_told_apart() -> None:

@@ -99,7 +99,7 @@ def test_what_follows_a_decision_is_timed_too_and_tells_how_it_ended() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "code"),
-    [(Status(Code.PENDING), "Pending"), (RuntimeError("boom"), "Error")],
+    [(Status(Code.PENDING, ("not yet",)), "Pending"), (RuntimeError("boom"), "Error")],
 )
 def test_a_point_that_refuses_or_fails_says_so(answer: Any, code: str) -> None:
     class Refuses:

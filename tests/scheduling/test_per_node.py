@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from webhook.scheduling.nodes import NodeInfo
 from webhook.scheduling.objects import Pod
-from webhook.scheduling.outcome import FitError
+from webhook.scheduling.outcome import FitError, PluginFailure
 from webhook.scheduling.testing import make_cache, make_framework, make_node, make_pod, run_filter, run_score
 
 
@@ -57,17 +59,31 @@ class Says:
         return self._answer(node) if callable(self._answer) else self._answer
 
 
-def test_an_answer_that_is_no_reason_fails_the_attempt() -> None:
-    decision = make_framework(make_cache(make_node("n")), Says=Says(answer=False)).schedule(make_pod())
+@pytest.mark.parametrize("answer", [False, "", b"no"])
+def test_an_answer_that_is_no_reason_fails_the_attempt(answer: Any) -> None:
+    decision = make_framework(make_cache(make_node("n")), Says=Says(answer)).schedule(make_pod())
 
-    with pytest.raises(
-        AssertionError, match="filter_node answered False for node n, expected a reason or None"
-    ):
-        raise AssertionError(decision.message)  # type: ignore[union-attr]
+    assert isinstance(decision, PluginFailure)
+    assert decision.message.endswith(f"filter_node answered {answer!r} for node n, expected a reason or None")
 
 
-def test_an_empty_reason_still_rejects() -> None:
-    assert set(run_filter(Says(""), make_pod(), CACHE)) == {"free", "full"}
+class Gives:
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def score_node(self, _pod: Pod, _node: NodeInfo) -> Any:
+        return self._answer
+
+
+@pytest.mark.parametrize("answer", ["50", b"5", True, None, np.bool_(True)])
+def test_an_answer_that_is_no_number_fails_the_attempt(answer: Any) -> None:
+    with pytest.raises(TypeError, match=r"score_node answered .* for node free, expected a number"):
+        run_score(Gives(answer), make_pod(), CACHE)
+
+
+@pytest.mark.parametrize("answer", [7, 7.0, np.int32(7), np.float32(7), Fraction(7)])
+def test_a_score_may_be_any_kind_of_number(answer: Any) -> None:
+    assert run_score(Gives(answer), make_pod(), CACHE) == {"free": 7, "full": 7}
 
 
 def test_reasons_beyond_what_an_answer_can_hold_are_counted_together() -> None:

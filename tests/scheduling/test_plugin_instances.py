@@ -96,5 +96,38 @@ def test_a_method_with_a_wrong_signature_is_refused(factory: Callable[..., objec
         build(factory)
 
 
+class ReasonsTooLate(Keeper):
+    def filter(self, _pod: object, _nodes: object) -> object:
+        return None
+
+    @property
+    def reasons(self) -> object:
+        raise RuntimeError("nothing filtered yet")
+
+
+class Proxy(Keeper):
+    def __getattr__(self, name: str) -> object:
+        raise KeyError(name)
+
+
+class LocalInVain(Keeper):
+    @property
+    def local(self) -> object:
+        raise RuntimeError("who knows")
+
+
+@pytest.mark.parametrize(
+    ("factory", "fault"),
+    [
+        (ReasonsTooLate, "RuntimeError: nothing filtered yet"),
+        (Proxy, "KeyError: 'filter'"),
+        (LocalInVain, "RuntimeError: who knows"),
+    ],
+)
+def test_a_plugin_that_cannot_be_looked_at_is_refused(factory: Callable[..., object], fault: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"plugin Keeper from .* can't be made: {fault}"):
+        build(factory)
+
+
 def test_a_method_may_take_more_than_it_is_given() -> None:
     assert isinstance(keeper(build(Generous)), Generous)

@@ -71,6 +71,8 @@ def test_a_name_is_given_once() -> None:
 def test_a_plugin_needs_a_name_and_something_to_call() -> None:
     with pytest.raises(ConfigurationError, match="a plugin needs a name"):
         Registry().register("", Configurable)
+    with pytest.raises(ConfigurationError, match="a plugin needs a name, got 5"):
+        plugin(5)(Simple)  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="plugin Mine: expected a factory to call, got 7"):
         Registry().register("Mine", 7)  # type: ignore[arg-type]
 

@@ -17,6 +17,7 @@ from webhook.binder.queued_pod import QueuedPod
 from webhook.errors import ApiError, Unreachable
 from webhook.kube.backoff import Backoff
 from webhook.kube.transport import REQUEST_SECONDS, KubeClient, ThrottledError
+from webhook.scheduling.containment import described
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.status import SUCCESS, Code, Status
@@ -126,7 +127,7 @@ class BindPool:
             except BaseException as error:
                 # Whatever it is: nobody else would take what waits for this thread.
                 log.exception("binding %s failed unexpectedly", binding.pod.key)
-                status = Status(Code.ERROR, (f"{type(error).__name__}: {error}",))
+                status = Status(Code.ERROR, (described(error),))
                 result = BindResult(binding, Outcome.REFUSED, status)
             self._report(result)
 

@@ -23,6 +23,7 @@ from webhook.kube.meta import HasMetadata
 from webhook.observe import node_metrics, plugin_metrics
 from webhook.observe import scheduling_metrics as metrics
 from webhook.scheduling.cache import Cache
+from webhook.scheduling.containment import described
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.kinds import Kind
 from webhook.scheduling.objects import Node, NodeMetrics, Pod
@@ -191,7 +192,7 @@ class SchedulingLoop:
         except BaseException as error:
             log.exception("scheduling %s failed unexpectedly", queued.pod.key)
             self._cache.forget(queued.pod)
-            self._failures.broken(queued, f"{type(error).__name__}: {error}", started_at)
+            self._failures.broken(queued, described(error), started_at)
         self._under_way = None
         return True
 

@@ -17,6 +17,7 @@ from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
 
 __all__ = [
     "FAULTS",
+    "MAX_REASONS",
     "PluginError",
     "ask",
     "ask_status",
@@ -25,6 +26,7 @@ __all__ = [
     "checked_numbers",
     "checked_scores",
     "checked_status",
+    "described",
     "faults",
     "first_refusal",
 ]
@@ -49,6 +51,9 @@ FAULTS = (Exception, SystemExit)
 """What code of others may raise and shall cost only its own call. SystemExit is no Exception: it would end a thread
 without a word, and a process with whatever exit code it carries."""
 
+MAX_REASONS = 64
+"""As many as an answer has bits."""
+
 log = logging.getLogger("custom_scheduler.scheduling")
 
 
@@ -61,6 +66,15 @@ def faults() -> tuple[type[BaseException], ...]:
     if interrupted and threading.current_thread() is threading.main_thread():
         return ()
     return (BaseException,)
+
+
+def described(error: BaseException) -> str:
+    """Return what kind of error it is and its text, if it has one that can be had."""
+    kind = type(error).__name__
+    try:
+        return f"{kind}: {error}"
+    except faults():
+        return kind
 
 
 class PluginError(Exception):
@@ -82,7 +96,7 @@ def ask(plugin: str, point: str, method: Callable[Args, T], *args: Args.args, **
         return method(*args, **kwargs)
     except faults() as error:
         log.exception("plugin %s raised in %s", plugin, point)
-        raise PluginError(plugin, point, f"{type(error).__name__}: {error}") from error
+        raise PluginError(plugin, point, described(error)) from error
 
 
 def ask_status(
@@ -110,6 +124,8 @@ def checked_status(plugin: str, point: str, answer: object) -> Status:
     """Return a status with a code that means something at this point, with its author's name; raises PluginError."""
     if not isinstance(answer, Status):
         raise PluginError(plugin, point, f"expected a Status, got a {type(answer).__name__}")
+    if not isinstance(answer.code, Code):
+        raise PluginError(plugin, point, f"code: expected a Code, got {answer.code!r}")
     if answer is SKIP and Code.SKIP in _CODES[point]:
         return SKIP
     if answer.is_success:
@@ -120,6 +136,9 @@ def checked_status(plugin: str, point: str, answer: object) -> Status:
         raise PluginError(plugin, point, answer.message)
     if answer.code not in _CODES[point]:
         raise PluginError(plugin, point, f"the code {answer.code.name} means nothing here")
+    # Without a node that fits, PostFilter plugins have nothing to reject.
+    if answer.code.is_rejection and point != "post_filter" and not (answer.reasons and all(answer.reasons)):
+        raise PluginError(plugin, point, f"the code {answer.code.name} needs a reason")
     if answer.code is Code.WAIT and not (_is_number(answer.timeout) and answer.timeout >= 0):
         raise PluginError(plugin, point, f"timeout: expected seconds to wait, got {answer.timeout!r}")
     return answer.by(plugin)
@@ -182,9 +201,25 @@ def checked_scores(plugin: str, point: str, answer: object, nodes: int) -> Score
 
 
 def _checked_reasons(plugin: str, reasons: object) -> tuple[Reason, ...]:
-    if not isinstance(reasons, tuple) or not _are_all(reasons, Reason):
-        raise PluginError(plugin, "filter", f"reasons: expected a tuple of Reason, got {reasons!r}")
+    if not isinstance(reasons, tuple) or not all(map(_is_reason, reasons)):
+        raise PluginError(
+            plugin, "filter", f"reasons: expected a tuple of Reason, each with code and text, got {reasons!r}"
+        )
+    if len(reasons) > MAX_REASONS:
+        raise PluginError(plugin, "filter", f"reasons: expected at most {MAX_REASONS}, got {len(reasons)}")
     return reasons
+
+
+def _is_reason(value: object) -> bool:
+    return isinstance(value, Reason) and _is_rejection(value.code) and _is_text(value.text)
+
+
+def _is_rejection(value: object) -> bool:
+    return isinstance(value, Code) and value.is_rejection
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def _is_number(value: object) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 
-from webhook.scheduling.nodes import Nodes
+from webhook.scheduling.containment import MAX_REASONS
+from webhook.scheduling.nodes import NodeInfo, Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.plugin import (
     FilterPlugin,
@@ -17,9 +20,6 @@ from webhook.scheduling.plugin import (
 from webhook.scheduling.status import Code, Reason
 
 __all__ = ["PerNodeFilter", "PerNodeScore", "as_filter", "as_score"]
-
-# As many as an answer has bits; the last one stands for all others.
-_MAX_REASONS = 64
 
 
 def as_filter(name: str, plugin: object) -> FilterPlugin | None:
@@ -54,14 +54,15 @@ class PerNodeFilter:
         bit_of: dict[str, int] = {}
         bits = np.zeros(len(nodes), dtype=np.uint64)
         for position, node in enumerate(nodes):
-            text = self._plugin.filter_node(pod, node)
+            text: object = self._plugin.filter_node(pod, node)
             if text is None:
                 continue
-            if not isinstance(text, str):
+            if not isinstance(text, str) or not text:
                 raise TypeError(
                     f"filter_node answered {text!r} for node {node.name}, expected a reason or None"
                 )
-            if text not in bit_of and len(bit_of) >= _MAX_REASONS - 1:
+            # The last one stands for all others.
+            if text not in bit_of and len(bit_of) >= MAX_REASONS - 1:
                 text = f"node(s) were rejected by {self._name} for other reasons"
             bits[position] = 1 << bit_of.setdefault(text, len(bit_of))
         self._texts = list(bit_of)
@@ -75,6 +76,13 @@ class PerNodeScore:
         self._plugin = plugin
 
     def score(self, pod: Pod, nodes: Nodes, /) -> Scores:
-        """Return the scores; raises TypeError or ValueError for an answer that isn't a number."""
-        scores = (self._plugin.score_node(pod, node) for node in nodes)
+        """Return the scores; raises TypeError for an answer that isn't a number."""
+        scores = (_checked_number(self._plugin.score_node(pod, node), node) for node in nodes)
         return np.fromiter(scores, dtype=np.float64, count=len(nodes))
+
+
+def _checked_number(answer: object, node: NodeInfo) -> float:
+    # numpy would take texts and bools for numbers too.
+    if isinstance(answer, Real) and not isinstance(answer, bool):
+        return float(answer)
+    raise TypeError(f"score_node answered {answer!r} for node {node.name}, expected a number")

@@ -157,7 +157,7 @@ class FilterPlugin(Protocol):
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Why it rejects: one reason for a bool answer, one per bit otherwise. Read after `filter`."""
+        """Why it rejects: one reason for a bool answer, one per bit otherwise. Read after `filter`, but there from the start."""
 
     def filter(self, pod: Pod, nodes: Nodes, /) -> Rejections:
         """Return the answer for each node."""

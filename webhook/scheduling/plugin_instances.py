@@ -9,7 +9,7 @@ from typing import Any
 
 from webhook.errors import ConfigurationError
 from webhook.scheduling.config import Profile
-from webhook.scheduling.containment import PluginError, ask, faults
+from webhook.scheduling.containment import PluginError, ask, described, faults
 from webhook.scheduling.events import ClusterEvent, ClusterEventWithHint
 from webhook.scheduling.plugin import (
     BindPlugin,
@@ -52,7 +52,7 @@ EXTENSION_POINTS: Mapping[str, type] = {
     "post_bind": PostBindPlugin,
 }
 _SOME_OF_THESE = (*EXTENSION_POINTS.values(), PerNodeFilterPlugin, PerNodeScorePlugin)
-_ALSO_CALLED = (NormalizePlugin, EventsPlugin)
+_ALSO_LOOKED_FOR = (NormalizePlugin, EventsPlugin, LocalPlugin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,22 +133,27 @@ class PluginInstances:
         name = registration.name
         try:
             plugin = registration.factory(args, self._handle)
+            # To look at it may run code of its own.
+            _check(registration, plugin)
         except ConfigurationError:
             raise
         except faults() as error:
             raise ConfigurationError(
-                f"plugin {name} from {registration.source} can't be made: {type(error).__name__}: {error}"
+                f"plugin {name} from {registration.source} can't be made: {described(error)}"
             ) from error
-        if hasattr(plugin, "filter") and not isinstance(plugin, FilterPlugin):
-            raise ConfigurationError(f"plugin {name} has filter, but no reasons to give for it")
-        if not isinstance(plugin, _SOME_OF_THESE):
-            raise ConfigurationError(
-                f"plugin {name} from {registration.source} implements no extension point"
-            )
-        for protocol in (*_SOME_OF_THESE, *_ALSO_CALLED):
-            if isinstance(plugin, protocol):
-                _check_signatures(name, plugin, protocol)
         return plugin
+
+
+def _check(registration: Registration, plugin: object) -> None:
+    """Raise ConfigurationError for what is no plugin, and whatever the plugin raises when it is looked at."""
+    name = registration.name
+    if hasattr(plugin, "filter") and not isinstance(plugin, FilterPlugin):
+        raise ConfigurationError(f"plugin {name} has filter, but no reasons to give for it")
+    if not isinstance(plugin, _SOME_OF_THESE):
+        raise ConfigurationError(f"plugin {name} from {registration.source} implements no extension point")
+    for protocol in (*_SOME_OF_THESE, *_ALSO_LOOKED_FOR):
+        if isinstance(plugin, protocol):
+            _check_signatures(name, plugin, protocol)
 
 
 def _check_signatures(name: str, plugin: object, protocol: type) -> None:

@@ -63,8 +63,8 @@ class Registry:
 
     def register(self, name: str, factory: Factory, *, source: str = "", module: str = "") -> None:
         """Add a plugin; raises ConfigurationError for an empty or taken name or a factory that isn't callable."""
-        if not name:
-            raise ConfigurationError("a plugin needs a name")
+        if not _is_name(name):
+            raise ConfigurationError(f"a plugin needs a name, got {name!r}")
         if not callable(factory):
             raise ConfigurationError(f"plugin {name}: expected a factory to call, got {factory!r}")
         source = source or str(getattr(factory, "__module__", ""))
@@ -158,3 +158,7 @@ def _register(name: str, factory: Factory, caller: Mapping[str, Any]) -> None:
     registry.register(name, factory, module=module)
     if module in sys.modules:
         _by_module.setdefault(sys.modules[module], {})[name] = registry.get(name)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value != ""
