@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,49 @@ def test_a_reading_that_fails_leaves_the_older_file_and_nothing_else(tmp_path: P
 
     assert file.read_text() == "older"
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path: Path, is_there: bool) -> None:
+    target = tmp_path / "elsewhere" / "target.json"
+    target.parent.mkdir()
+    if is_there:
+        target.write_text("older")
+    link = tmp_path / "link.json"
+    link.symlink_to(target)
+
+    with SnapshotWriter(link):
+        pass
+
+    assert link.is_symlink()
+    assert list(read_snapshot(target)) == []
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert list(target.parent.iterdir()) == [target]
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def link_to_a_pipe(path: Path) -> None:
+    pipe(path.with_name("pipe"))
+    path.symlink_to("pipe")
+
+
+def link_to_itself(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+@pytest.mark.parametrize("make", [pipe, link_to_a_pipe, link_to_itself, Path.mkdir])
+def test_what_is_no_regular_file_is_refused_and_stays(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    path = tmp_path / "there"
+    make(path)
+    before = {each: each.lstat().st_ino for each in tmp_path.iterdir()}
+
+    with pytest.raises(ConfigurationError, match="there: is no regular file"), SnapshotWriter(path):
+        pass
+
+    assert {each: each.lstat().st_ino for each in tmp_path.iterdir()} == before
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -26,17 +26,21 @@ _TAIL = b"\n]}\n"
 class SnapshotWriter:
     """Writes the file within a `with` block; it is there only once the block has ended well.
 
-    Pods can hold secrets, so nobody but its owner may read it (0600). Raises ConfigurationError where the system
-    refuses.
+    Pods can hold secrets, so nobody but its owner may read it (0600). A link stays, and what it leads to is written.
+    Raises ConfigurationError where the system refuses, and for what is there and is no regular file.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._target = Path(os.path.realpath(path))
         self._lists = 0
 
     def __enter__(self) -> Self:
         try:
-            descriptor, name = tempfile.mkstemp(prefix=f".{self._path.name}.", dir=self._path.parent)
+            if os.path.lexists(self._target) and not self._target.is_file():
+                # It would be replaced, which for a device, a pipe or a socket is never meant.
+                raise ConfigurationError(f"{self._path}: is no regular file; name one, or a new one")
+            descriptor, name = tempfile.mkstemp(prefix=f".{self._target.name}.", dir=self._target.parent)
         except OSError as error:
             raise self._refused(error) from error
         self._file, self._unfinished = os.fdopen(descriptor, "wb"), Path(name)
@@ -72,7 +76,7 @@ class SnapshotWriter:
         try:
             self._file.flush()
             os.fsync(self._file.fileno())
-            self._unfinished.replace(self._path)
+            self._unfinished.replace(self._target)
         except OSError as error:
             raise self._refused(error) from error
 
