@@ -116,6 +116,25 @@ def test_all_is_well_where_nothing_is_wrong(cluster: Cluster) -> None:
     }
 
 
+def test_of_what_is_not_there_nothing_good_is_told(cluster: Cluster) -> None:
+    cluster.items = {path: item for path, item in cluster.items.items() if item["kind"] == "Namespace"}
+
+    findings = found(cluster)
+
+    assert {each.subject for each in findings if each.level == "ok"} == {"enforcement"}
+    assert {each.subject for each in findings if each.level == "fail"} == {"registration", "policy", "binder"}
+
+
+@pytest.mark.parametrize("serving_files", [False, True])
+def test_without_entries_nothing_is_said_of_what_they_hold(cluster: Cluster, serving_files: bool) -> None:
+    for path in CONFIGURATIONS.values():
+        cluster.delete(path)
+    if serving_files:
+        serve_files(cluster)
+
+    assert {"caBundle", "failurePolicy"}.isdisjoint(each.subject for each in found(cluster))
+
+
 @pytest.mark.parametrize("ailment", AILMENTS, ids=lambda ailment: ailment.name)
 def test_an_ailment_is_named_with_what_mends_it(cluster: Cluster, ailment: Ailment) -> None:
     ailment.plant(cluster)

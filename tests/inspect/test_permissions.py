@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.kube.fakeapi import Exchange, FakeApi
-from webhook.inspect.permissions import lacking_permissions
+from webhook.inspect.permissions import accounts_there, lacking_permissions
 
 BASE = Path(__file__).parents[2] / "manifests/base"
 
@@ -37,7 +37,9 @@ def asked(*, serves_files: bool = False, absent: str = "nobody") -> list[dict[st
             exchange.reply(200, {"status": {"allowed": True}} if exchange.method == "POST" else {})
 
     with FakeApi(allow) as api:
-        assert list(lacking_permissions(api.client(), "ours", serves_files=serves_files)) == []
+        client = api.client()
+        there = accounts_there(client, "ours")
+        assert list(lacking_permissions(client, "ours", there, serves_files=serves_files)) == []
     return [each.json["spec"] for each in api.exchanges if each.method == "POST"]
 
 
@@ -95,6 +97,7 @@ def test_what_is_not_allowed_is_told_with_the_account() -> None:
         exchange.reply(200, {"status": {"allowed": wanted["subresource"] != "binding"}})
 
     with FakeApi(script) as api:
-        lacking = list(lacking_permissions(api.client(), "ours", serves_files=False))
+        client = api.client()
+        lacking = list(lacking_permissions(client, "ours", accounts_there(client, "ours")))
 
     assert lacking == [("custom-scheduler-binder", "create pods/binding")]

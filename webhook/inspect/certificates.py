@@ -23,7 +23,7 @@ def certificates(client: KubeClient, namespace: str) -> Iterator[Finding]:
     What a replica really serves can't be seen from outside of the cluster: `prove` shows it.
     """
     if serves_files(client, namespace):
-        yield _of_others(client)
+        yield from _of_others(client)
         return
     try:
         seen = look(client, namespace)
@@ -39,7 +39,8 @@ def certificates(client: KubeClient, namespace: str) -> Iterator[Finding]:
         yield from _without_secret(client, namespace)
         return
     yield _authority(client, seen)
-    yield _bundle(seen, namespace)
+    if seen.entries:
+        yield _bundle(seen, namespace)
     yield from _served(seen, namespace)
 
 
@@ -110,19 +111,21 @@ def _without_secret(client: KubeClient, namespace: str) -> Iterator[Finding]:
             f"(kubectl logs -n {namespace} deployment/{SERVICE})",
         )
         return
-    yield _of_others(client)
+    yield from _of_others(client)
 
 
-def _of_others(client: KubeClient) -> Finding:
-    if bare := [entry.name for entry in our_entries(client) if not entry.client_config.ca_bundle]:
-        return Finding(
+def _of_others(client: KubeClient) -> Iterator[Finding]:
+    entries = our_entries(client)
+    if bare := [entry.name for entry in entries if not entry.client_config.ca_bundle]:
+        yield Finding(
             level="fail",
             subject="caBundle",
             text=f"is empty in {', '.join(bare)}, and no CA in Secret {CA_SECRET} is served",
             fix="start the webhook, which makes its CA and writes it there; in files mode, let cert-manager inject it",
         )
-    return Finding(
-        level="ok",
-        subject="caBundle",
-        text="is set by others (files mode): whether it is right, --prove shows",
-    )
+    elif entries:
+        yield Finding(
+            level="ok",
+            subject="caBundle",
+            text="is set by others (files mode): whether it is right, --prove shows",
+        )

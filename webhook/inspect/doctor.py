@@ -11,7 +11,7 @@ from webhook.inspect.certmode import serves_files
 from webhook.inspect.cluster import NoPolicy, policy_in_force
 from webhook.inspect.deployments import deployments
 from webhook.inspect.finding import Check, Finding
-from webhook.inspect.permissions import lacking_permissions
+from webhook.inspect.permissions import accounts_there, lacking_permissions
 from webhook.inspect.reachability import reachability
 from webhook.inspect.registered import registration
 from webhook.inspect.selection import selection
@@ -65,8 +65,9 @@ def _policy(client: KubeClient, namespace: str) -> Iterator[Finding]:
 
 
 def _permissions(client: KubeClient, namespace: str) -> Iterator[Finding]:
+    there = accounts_there(client, namespace)
     in_files_mode = serves_files(client, namespace)
-    lacking = list(lacking_permissions(client, namespace, serves_files=in_files_mode))
+    lacking = list(lacking_permissions(client, namespace, there, serves_files=in_files_mode))
     for account, needed in lacking:
         yield Finding(
             level="fail",
@@ -74,7 +75,7 @@ def _permissions(client: KubeClient, namespace: str) -> Iterator[Finding]:
             text=f"ServiceAccount {namespace}/{account} may not {needed}",
             fix="apply the Roles and bindings of the manifests again",
         )
-    if not lacking:
+    if there and not lacking:
         yield Finding(level="ok", subject="permissions", text="the ServiceAccounts may do what they have to")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -11,7 +11,7 @@ from webhook.kube.transport import KubeClient
 from webhook.policy.names import CA_SECRET, CONFIGURATIONS
 from webhook.scheduling.kinds import KINDS
 
-__all__ = ["lacking_permissions"]
+__all__ = ["accounts_there", "lacking_permissions"]
 
 _WEBHOOK, _BINDER = "custom-scheduler", "custom-scheduler-binder"
 _ADMISSION, _COORDINATION, _EVENTS = "admissionregistration.k8s.io", "coordination.k8s.io", "events.k8s.io"
@@ -72,15 +72,19 @@ class _Review(msgspec.Struct, frozen=True):
     status: _Status = _Status()
 
 
+def accounts_there(client: KubeClient, namespace: str) -> list[str]:
+    """Return those of our ServiceAccounts that are there; raises ClusterError."""
+    return [account for account in _NEEDS if _exists(client, namespace, account)]
+
+
 def lacking_permissions(
-    client: KubeClient, namespace: str, *, serves_files: bool = False
+    client: KubeClient, namespace: str, there: Collection[str], *, serves_files: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """Yield (ServiceAccount, what it may not do) for each need that isn't granted; raises ClusterError.
+    """Yield (ServiceAccount, what it may not do) for each need that isn't granted to the accounts; raises ClusterError.
 
     Where the binder has no account, the webhook's has to have its rights: the overlay `single` has one for both. A
     webhook that serves files needs none of its own.
     """
-    there = [account for account in _NEEDS if _exists(client, namespace, account)]
     for role, needs in _NEEDS.items():
         account = role if role in there else _WEBHOOK
         if account not in there or (role == _WEBHOOK and serves_files):

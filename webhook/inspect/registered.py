@@ -42,7 +42,8 @@ def registration(client: KubeClient, _namespace: str) -> Iterator[Finding]:
             yield Finding(
                 level="ok", subject="registration", text=f"all {len(WEBHOOK_NAMES)} webhooks are registered"
             )
-    yield _failure_policy(there)
+    if there:
+        yield _failure_policy(there)
 
 
 def _ours(configurations: Iterable[ReadConfiguration]) -> list[WebhookEntry]:
