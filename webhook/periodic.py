@@ -18,20 +18,20 @@ class PeriodicThread:
         self._action = action
         self._seconds = seconds
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self.thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
         """Start the thread; the first call of the action comes after one period."""
-        self._thread.start()
+        self.thread.start()
 
     def stop(self) -> None:
         """End the thread and wait until a call under way has returned."""
         self._stopped.set()
-        self._thread.join()
+        self.thread.join()
 
     def _run(self) -> None:
         while not self._stopped.wait(self._seconds):
             try:
                 self._action()
             except Exception:
-                log.exception("%s failed; trying again in %g s", self._thread.name, self._seconds)
+                log.exception("%s failed; trying again in %g s", self.thread.name, self._seconds)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import eventually
 from webhook.binder.plugins import Plugins, PluginState
 from webhook.errors import ConfigurationError
 from webhook.scheduling.framework import Framework
@@ -363,29 +364,68 @@ def test_a_plugin_that_the_profile_can_not_do_without_goes_on_and_says_so(
     assert "expected exactly one queueSort plugin" in state(plugins, "Sort").fault
 
 
-def test_what_is_in_force_is_told_and_can_be_left_out_while_something_is_loaded(place: Place) -> None:
+def test_what_is_in_force_is_told_and_can_be_left_out_while_something_is_loaded(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place.write("a.py", "Acme", "acme")
     place.write("b.py", "Other")
     place.enable("Acme", "Other")
     plugins = place.start()
     before = plugins.states()
     found: list[object] = []
-    path = place.directory / "b.py"
-    path.write_text(f"import sys\nsys.modules['__main__'].within()\n{path.read_text()}")
+    during(place, lambda: found.extend([plugins.states(), plugins.suspend("Acme", "it failed")]), monkeypatch)
 
-    def within() -> None:
-        found.append(plugins.states())
-        found.append(plugins.suspend("Acme", "it failed"))
-
-    main = sys.modules["__main__"]
-    main.within = within  # type: ignore[attr-defined]
-    try:
-        frameworks = plugins.poll()
-    finally:
-        del main.within
+    frameworks = plugins.poll()
 
     assert found == [before, True]
     assert "Acme" not in plugins_made(frameworks)
+
+
+def during(place: Place, action: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have b.py call the action when it is imported."""
+    monkeypatch.setattr(sys.modules[__name__], "within", action, raising=False)
+    path = place.write("b.py", "Other")
+    path.write_text(f"import sys; sys.modules[{__name__!r}].within()\n{path.read_text()}")
+    return path
+
+
+def test_a_load_that_takes_too_long_is_told_with_the_file(
+    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    place.write("b.py", "Other")
+    place.enable("Other")
+    plugins = place.start()
+    monkeypatch.setattr("webhook.scheduling.loading.PATIENCE_SECONDS", 0.01)
+    found: list[PluginState] = []
+
+    def wait() -> None:
+        eventually(lambda: caplog.messages)
+        found.extend(each for each in plugins.states() if each.state == "loading")
+
+    path = during(place, wait, monkeypatch)
+
+    plugins.poll()
+
+    assert [(each.source, each.fault) for each in found] == [(f"plugin file {path}", "isn't done after 0 s")]
+    assert f"and aren't done, now with plugin file {path}; until then no" in caplog.messages[0]
+    assert not [each for each in plugins.states() if each.state == "loading"]
+
+
+def test_a_plugin_that_takes_too_long_to_be_made_is_told_with_its_name(
+    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    place.write("b.py", "Other")
+    place.enable("Other")
+    plugins = place.start()
+    monkeypatch.setattr("webhook.scheduling.loading.PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(
+        sys.modules[__name__], "within", lambda: eventually(lambda: caplog.messages), raising=False
+    )
+    place.write("b.py", "Other", init=f"import sys; sys.modules[{__name__!r}].within()")
+
+    plugins.poll()
+
+    assert "now with plugin Other from plugin file" in caplog.messages[0]
 
 
 def test_built_in_plugins_are_never_left_out(place: Place) -> None:

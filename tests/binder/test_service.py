@@ -227,6 +227,15 @@ def test_without_a_thread_that_binds_it_is_not_ready() -> None:
         assert re.fullmatch(r"thread bind-\d+ has died", binder.not_ready()[0])
 
 
+def test_without_the_thread_that_follows_plugins_it_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    monkeypatch.setattr("webhook.binder.service.PLUGIN_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(BinderService, "_poll_plugins", lambda _: _fatal())
+
+    with FakeApi(Cluster()) as api, service(api) as binder:
+        eventually(lambda: binder.not_ready() == ["thread plugins has died"])
+
+
 class _Fatal(BaseException):
     """What the loop doesn't contain."""
 

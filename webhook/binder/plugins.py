@@ -6,59 +6,28 @@ import logging
 import random
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
+from webhook.binder.in_force import InForce, PluginState
 from webhook.documents import read_document
 from webhook.errors import ConfigurationError
-from webhook.observe.plugin_metrics import Usage, usage
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import KIND, SchedulerConfiguration, parse_configuration
 from webhook.scheduling.framework import Framework
-from webhook.scheduling.plugin_manager import Loaded, LoadedUnit, Offer, PluginManager
-from webhook.scheduling.plugins import register_built_in
+from webhook.scheduling.loading import watched
+from webhook.scheduling.plugin_manager import Loaded, Offer, PluginManager
 from webhook.scheduling.profile import build_frameworks
-from webhook.scheduling.registry import Registration, Registry
+from webhook.scheduling.registry import Registration
 from webhook.scheduling.timing import Timing
 
 __all__ = ["PluginState", "Plugins"]
-
-BUILT_IN = "built in"
 
 # A configuration, and which versions its sources offer.
 _Wish: TypeAlias = tuple[SchedulerConfiguration, tuple[tuple[str, str], ...]]
 
 log = logging.getLogger("custom_scheduler.binder")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PluginState:
-    """One plugin, or a unit of a source that brought none, whose `name` is empty.
-
-    `state` is `in use`, `registered` (no profile has it), `suspended` or `refused`. One call in ten is timed.
-    """
-
-    name: str
-    source: str
-    version: str
-    state: str
-    fault: str = ""
-    timed_calls: int = 0
-    seconds: float = 0.0
-    over_budget: int = 0
-    failures: int = 0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class InForce:
-    """What runs: `suspended` are the plugins that are left out, and `unsuspended` those that should be but can't."""
-
-    configuration: SchedulerConfiguration
-    loaded: Loaded
-    suspended: Mapping[str, str] = field(default_factory=dict)
-    unsuspended: Mapping[str, str] = field(default_factory=dict)
-    frameworks: Mapping[str, Framework] = field(default_factory=dict)
 
 
 class Plugins:
@@ -91,7 +60,8 @@ class Plugins:
     def build(self, cache: Cache, rng: random.Random, timing: Timing | None = None) -> dict[str, Framework]:
         """Return the frameworks by schedulerName, with plugins of their own; raises ConfigurationError."""
         self._cache, self._rng, self._timing = cache, rng, timing
-        self._in_force = self._built(replace(self._in_force, frameworks={}))
+        with watched():
+            self._in_force = self._built(replace(self._in_force, frameworks={}))
         return dict(self._in_force.frameworks)
 
     def poll(self) -> Mapping[str, Framework] | None:
@@ -117,44 +87,14 @@ class Plugins:
         """
         with self._lock:
             now = self._in_force
-            if name in now.suspended or name in self._to_suspend or name not in _units(now.loaded):
+            if name in now.suspended or name in self._to_suspend or name not in now.units():
                 return False
             self._to_suspend[name] = why, now.loaded.registry.get(name)
         return True
 
     def states(self) -> list[PluginState]:
         """Return what there is, by source and name."""
-        now = self._in_force
-        in_use = {name for framework in now.frameworks.values() for name in framework.plugins.made}
-        units = _units(now.loaded)
-        built_in = Registry()
-        register_built_in(built_in)
-        counted = usage()
-        found = []
-        for each in now.loaded.registry:
-            counts = counted.get(each.name, Usage())
-            unit = units.get(each.name)
-            suspended = now.suspended.get(each.name, "")
-            fault = suspended or now.unsuspended.get(each.name, "")
-            found.append(
-                PluginState(
-                    name=each.name,
-                    source=BUILT_IN if each.name in built_in else each.source if unit is None else unit.where,
-                    version="" if unit is None else unit.version,
-                    state="suspended" if suspended else "in use" if each.name in in_use else "registered",
-                    fault=fault or ("" if unit is None else unit.fault),
-                    timed_calls=counts.calls,
-                    seconds=counts.seconds,
-                    over_budget=counts.over_budget,
-                    failures=counts.failures,
-                )
-            )
-        found += (
-            PluginState(name="", source=unit.where, version="", state="refused", fault=unit.fault)
-            for unit in now.loaded.units.values()
-            if not unit.plugins
-        )
-        return sorted(found, key=lambda state: (state.source, state.name))
+        return self._in_force.states()
 
     def documentation(self, name: str) -> str:
         """Return what a plugin says of itself; raises ConfigurationError where there is none of that name."""
@@ -179,7 +119,8 @@ class Plugins:
                 refused.append((configuration, offer.versions))
             elif (configuration, offer.versions) != (now.configuration, now.loaded.versions):
                 try:
-                    changed = self._changed(now, configuration, offer)
+                    with watched():
+                        changed = self._changed(now, configuration, offer)
                 except ConfigurationError as error:
                     faults.append(str(error))
                     refused.append((configuration, offer.versions))
@@ -263,10 +204,6 @@ class Plugins:
             profiles, registry, self._cache, self._rng, self._timing, previous=wish.frameworks
         )
         return replace(wish, frameworks=frameworks)
-
-
-def _units(loaded: Loaded) -> dict[str, LoadedUnit]:
-    return {name: unit for unit in loaded.units.values() for name in unit.plugins}
 
 
 def _without(name: str, faults: Mapping[str, str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from webhook.errors import ConfigurationError
 from webhook.scheduling.config import Profile
 from webhook.scheduling.containment import PluginError, ask, described, faults
 from webhook.scheduling.events import ClusterEvent, ClusterEventWithHint
+from webhook.scheduling.loading import loading
 from webhook.scheduling.plugin import (
     BindPlugin,
     EventsPlugin,
@@ -132,7 +133,8 @@ class PluginInstances:
     def _make(self, registration: Registration, args: Mapping[str, Any]) -> object:
         name = registration.name
         try:
-            plugin = registration.factory(args, self._handle)
+            with loading(f"plugin {name} from {registration.source}"):
+                plugin = registration.factory(args, self._handle)
             # To look at it may run code of its own.
             _check(registration, plugin)
         except ConfigurationError:

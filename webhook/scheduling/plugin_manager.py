@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from webhook.errors import ConfigurationError
 from webhook.scheduling.config import PluginSource
+from webhook.scheduling.loading import loading, watched
 from webhook.scheduling.plugins import register_built_in
 from webhook.scheduling.registry import Registry, default_registry
 from webhook.scheduling.sources import Imported, Unit, came_along, find_units
@@ -107,7 +108,8 @@ class Offer:
             return before
         if unit.where not in self._imported:
             try:
-                imported = unit.load()
+                with loading(unit.where):
+                    imported = unit.load()
                 self._imported[unit.where] = LoadedUnit(unit.where, unit.version, imported)
             except ConfigurationError as error:
                 self._imported[unit.where] = replace(before, fault=str(error))
@@ -124,7 +126,8 @@ class PluginManager:
 
     def __init__(self, sources: Iterable[PluginSource] = ()) -> None:
         offer = Offer(sources, Loaded({}, Registry()))
-        self.loaded = offer.loaded()
+        with watched():
+            self.loaded = offer.loaded()
         for unit in self.units:
             if unit.fault:
                 offer.forget_all_but(Loaded({}, Registry()))
