@@ -188,6 +188,7 @@ def test_a_factory_from_elsewhere_belongs_to_who_registers_it(write: Write) -> N
         ("x = 1", r'registers no plugin; decorate one with @plugin\("Name"\)'),
         ("1 / 0", "can't be imported: ZeroDivisionError: division by zero"),
         ("import sys; sys.exit(0)", "can't be imported: SystemExit: 0"),
+        ("import asyncio; raise asyncio.CancelledError", "can't be imported: CancelledError"),
         ("def", "can't be imported: SyntaxError"),
         (
             PLAIN.format(name="NodeLabel"),

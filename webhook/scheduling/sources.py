@@ -21,7 +21,7 @@ from weakref import WeakSet
 
 from webhook.errors import ConfigurationError
 from webhook.scheduling.config import PluginSource
-from webhook.scheduling.containment import FAULTS
+from webhook.scheduling.containment import faults
 from webhook.scheduling.registry import Registration, Registry, as_factory, collecting, registered_in
 
 __all__ = ["Imported", "Unit", "came_along", "find_units"]
@@ -226,7 +226,7 @@ def _importing(what: str) -> Iterator[None]:
         if str(error).startswith(what):
             raise
         raise ConfigurationError(f"{what}: {error}") from error
-    except FAULTS as error:
+    except faults() as error:
         if isinstance(error, ModuleNotFoundError) and error.name == _FILES_PACKAGE:
             raise ConfigurationError(
                 f"{what}: files of a directory can't import each other; {_USE_A_PACKAGE}"
