@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from pathlib import Path
@@ -9,11 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from webhook.scheduling.columns import Values
 from webhook.scheduling.config import PluginsConfig, parse_configuration
+from webhook.scheduling.nodes import NodeInfo, Nodes
 from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.plugins.memory_usage import MemoryUsageArgs
 from webhook.scheduling.profile import build_frameworks
-from webhook.scheduling.testing import make_cache
+from webhook.scheduling.resources import incoming_requests
+from webhook.scheduling.testing import make_cache, make_node, make_pod
 
 GUIDE = (Path(__file__).parents[2] / "docs/algorithms.md").read_text()
 EXAMPLES = [
@@ -28,6 +32,27 @@ def test_each_extension_point_has_a_row() -> None:
     known = {field.encode_name for field in msgspec.structs.fields(PluginsConfig)} - {"multiPoint"}
 
     assert {point[0].lower() + point[1:] for point in points} == known
+
+
+def _what_a_plugin_sees() -> str:
+    return GUIDE.partition("\n## What a plugin sees\n")[2].partition("\n## ")[0]
+
+
+def test_what_a_plugin_sees_is_there() -> None:
+    cache = make_cache(make_node("node-1"), pods=[make_pod("placed", node="node-1")])
+    nodes = Nodes(cache.table)
+    pod = make_pod(cpu="500m", memory="256Mi")
+    seen = {"pod": pod, "node": nodes[0], "nodes": nodes, "incoming_requests": incoming_requests}
+    cells = re.findall(r"^\| (`.*?) \| ", _what_a_plugin_sees(), re.MULTILINE)
+    told = [expression for cell in cells for expression in re.findall("`(.*?)`", cell)]
+
+    for expression in told:
+        eval(expression, seen)  # noqa: S307 (of our own guide)
+    members = {name for name in vars(NodeInfo) if not name.startswith("_")}
+    assert members == set(re.findall(r"\bnode\.(\w+)", " ".join(told)))
+    assert json.dumps(incoming_requests(pod)) in GUIDE
+    for asked in re.findall(r"`\.(\w+)\(", _what_a_plugin_sees()):
+        assert hasattr(Values, asked)
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
