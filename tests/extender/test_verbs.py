@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
 from tests.clocks import SetClock
+from webhook.extender.app import create_app
 from webhook.extender.verbs import Verbs
 from webhook.extender.wire import MalformedArgs
 from webhook.scheduling.cache import Cache
@@ -226,6 +228,26 @@ def test_what_a_plugin_does_wrong_is_in_the_answer() -> None:
     assert "no idea" in answer["Error"]
     with pytest.raises(PluginError, match="no idea"):
         extender.prioritize("pod", ["a"])
+
+
+def test_what_a_plugin_does_wrong_is_counted() -> None:
+    def failures() -> float:
+        return REGISTRY.get_sample_value("custom_scheduler_plugin_failures_total", {"plugin": "Failing"}) or 0
+
+    extender = Extender(labelled("a"), Failing=Failing())
+    app = create_app(extender.verbs).test_client()
+    before = failures()
+
+    for number, path in enumerate(["/filter", "/prioritize"], start=1):
+        body = {"Pod": {"metadata": {"name": "pod"}}, "NodeNames": ["a"]}
+        app.post(path, json=body)
+        assert failures() == before + number
+
+
+def test_of_no_names_none_is_told() -> None:
+    extender = Extender(labelled("a"), "NodeLabel")
+
+    assert extender.prioritize("pod", []) == {}
 
 
 def test_names_that_are_none_are_refused() -> None:

@@ -54,6 +54,8 @@ def test_no_nodes_at_all_are_a_list_too() -> None:
     [
         (b"", "truncated"),
         (b"[]", "Expected `object`"),
+        (b'{"Pod": ' + b"[" * 100_000, "nested too deeply"),
+        (b'{"Pod": {}, "Nodes": {"items": [' + b'{"x":' * 100_000, "nested too deeply"),
         (json.dumps({"NodeNames": []}).encode(), "has no 'pod'"),
         (json.dumps({"Pod": POD, "Nodes": None, "NodeNames": None}).encode(), "neither NodeNames nor Nodes"),
         (json.dumps({"Pod": {"spec": 1}, "NodeNames": []}).encode(), r"\$.spec"),
@@ -95,3 +97,4 @@ def test_priorities_are_a_bare_list() -> None:
 
 def test_no_node_has_no_priority() -> None:
     assert json.loads(encode_priorities({})) == []
+    assert json.loads(encode_priorities({0: []})) == []

@@ -9,6 +9,7 @@ from flask import Flask, Response
 from webhook.extender.verbs import Verbs
 from webhook.extender.wire import MalformedArgs
 from webhook.observe import extender_metrics as metrics
+from webhook.observe.plugin_metrics import FAILURES
 from webhook.scheduling.containment import PluginError
 from webhook.serving.json_app import Answer, json_app, plain_text
 
@@ -48,5 +49,6 @@ def _malformed(error: MalformedArgs) -> Response:
 
 
 def _failed(error: PluginError) -> Response:
+    FAILURES.labels(error.plugin).inc()
     # A HostPriorityList has no room for an error. kube-scheduler logs this one, and goes on without our scores.
     return plain_text(500, str(error))

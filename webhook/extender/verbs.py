@@ -22,6 +22,7 @@ from webhook.extender.wire import (
     encode_nodes,
     encode_priorities,
 )
+from webhook.observe.plugin_metrics import FAILURES
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.containment import PluginError
 from webhook.scheduling.framework import Framework
@@ -72,6 +73,7 @@ class Verbs:
             try:
                 search = self._framework.search(args.pod, asked.nodes)
             except PluginError as error:
+                FAILURES.labels(error.plugin).inc()
                 return encode_error(str(error))
             failed, unresolvable = self._failures(asked, search)
             feasible = search.feasible

@@ -78,6 +78,8 @@ def decode_args(body: bytes) -> ExtenderArgs:
         raise MalformedArgs(f"has no {error}; expected Pod, and NodeNames or Nodes") from None
     except msgspec.DecodeError as error:
         raise MalformedArgs(str(error)) from error
+    except RecursionError:
+        raise MalformedArgs("is nested too deeply") from None
     raise MalformedArgs("has neither NodeNames nor Nodes; expected one of them")
 
 
@@ -120,7 +122,8 @@ def encode_priorities(names: Mapping[int, Quoted]) -> bytes:
     groups = []
     for score, quoted in names.items():
         between = b',"Score":%d},{"Host":' % score
-        groups.append(b'{"Host":%b,"Score":%d}' % (between.join(quoted), score))
+        if hosts := between.join(quoted):
+            groups.append(b'{"Host":%b,"Score":%d}' % (hosts, score))
     return b"[" + b",".join(groups) + b"]"
 
 
