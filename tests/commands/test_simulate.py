@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +110,19 @@ def test_several_pods_are_one_line_each_and_each_counts_for_the_next(snapshot: P
     assert [each["pod"] for each in found] == ["shop/web-0", "shop/web-1", "shop/web-2"]
     assert {found[0]["node"], found[1]["node"]} == {"big", "small"}
     assert found[2]["node"] is None
+
+
+def test_a_standard_input_that_the_shell_closed_is_told(snapshot: Path) -> None:
+    answer = subprocess.run(
+        ["sh", "-c", '"$0" -m webhook simulate -f - --snapshot "$1" <&-', sys.executable, snapshot],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("Error: -: standard input is closed")
 
 
 def test_a_null_is_as_good_as_no_field(snapshot: Path, tmp_path: Path) -> None:

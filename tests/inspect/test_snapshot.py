@@ -106,7 +106,9 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
         SnapshotWriter(tmp_path / "gone" / "s.json").__enter__()
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"items": [3]}', '{"items": [{"kind": 1}]}'])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"items": [3]}', '{"items": [{"kind": 1}]}', '{"items": ' + "[" * 100_000]
+)
 def test_what_is_no_snapshot_is_told(tmp_path: Path, content: str) -> None:
     file = tmp_path / "s.json"
     file.write_text(content)

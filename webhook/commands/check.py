@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -12,7 +11,7 @@ from webhook.errors import ConfigurationError
 from webhook.inspect.check import Report, Result, check
 from webhook.inspect.forecast import Enforcement, Surroundings
 from webhook.inspect.junit import junit
-from webhook.inspect.manifests import Broken, Manifest, read_manifests, read_text
+from webhook.inspect.manifests import Broken, Manifest, read_manifests, read_text, standard_input
 from webhook.policy.model import Policy
 from webhook.policy.names import ENFORCE_LABEL, OPT_IN_LABEL, OPTED_IN
 from webhook.policy.parse import load_policy
@@ -52,7 +51,7 @@ def _manifests(files: tuple[Path, ...], progress: Progress) -> Iterator[Manifest
     is_empty = True
     for path in dict.fromkeys(files):
         progress.show(f"reading {path}")
-        text = read_text(path, sys.stdin.buffer if sys.stdin else None)
+        text = read_text(path, standard_input())
         parts = [text] if isinstance(text, Broken) else read_manifests(text, source=str(path))
         for part in parts:
             is_empty = False

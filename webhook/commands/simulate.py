@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -12,7 +11,7 @@ from typing import Any, Literal
 from webhook.admission.objects import POD
 from webhook.commands.terminal import Cell, Terminal
 from webhook.errors import ConfigurationError
-from webhook.inspect.manifests import Broken, Manifest, read_manifests, read_text
+from webhook.inspect.manifests import Broken, Manifest, read_manifests, read_text, standard_input
 from webhook.inspect.simulate import Simulation
 from webhook.inspect.snapshot import SnapshotWriter
 from webhook.inspect.world import World
@@ -94,7 +93,7 @@ def _named(pod: str, namespace: str | None) -> tuple[str, str]:
 
 
 def _pods(file: Path) -> Iterator[Manifest]:
-    text = read_text(file, sys.stdin.buffer)
+    text = read_text(file, standard_input())
     found = 0
     for part in [text] if isinstance(text, Broken) else read_manifests(text, source=str(file)):
         if isinstance(part, Broken):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +16,7 @@ from webhook.inspect.jsontext import parse_json
 from webhook.inspect.located import Located, Unreadable, text_of
 from webhook.inspect.yamltext import parse_yaml
 
-__all__ = ["MAX_BYTES", "Broken", "Manifest", "read_manifests", "read_text"]
+__all__ = ["MAX_BYTES", "Broken", "Manifest", "read_manifests", "read_text", "standard_input"]
 
 # All Deployments of a large cluster fit; what is larger is a mistake, or an attack.
 MAX_BYTES = 128 << 20
@@ -68,6 +69,11 @@ class Manifest:
                 break
             at = below
         return at.line
+
+
+def standard_input() -> IO[bytes] | None:
+    """Return standard input, or None where the shell closed it."""
+    return sys.stdin.buffer if sys.stdin else None
 
 
 def read_text(path: Path, stdin: IO[bytes] | None) -> str | Broken:

@@ -107,7 +107,7 @@ def read_snapshot(path: Path) -> Iterator[tuple[str, msgspec.Raw]]:
     try:
         for each in msgspec.json.decode(content, type=_Snapshot).items:
             yield msgspec.json.decode(each, type=_List).kind, each
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise ConfigurationError(
             f"{path}: is no snapshot ({error}); give a file that --save-snapshot wrote"
         ) from error
