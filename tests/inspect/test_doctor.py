@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from tests.inspect.ailments import AILMENTS
-from tests.inspect.installed import CONFIGURATIONS, NAMESPACE, Json, collection_of, healthy, path_of, statuses
+from tests.inspect.installed import (
+    BINDER_LEASE,
+    CONFIGURATIONS,
+    NAMESPACE,
+    Json,
+    collection_of,
+    healthy,
+    path_of,
+    statuses,
+)
 from tests.inspect.planting import Ailment, assert_told
 from tests.kube.fakeapi import Exchange, FakeApi
 from tests.manifests.test_manifests import entries, path_called
@@ -177,6 +186,15 @@ def test_two_budgets_for_the_same_pods_block_every_eviction(cluster: Cluster) ->
 
     assert (told.level, told.subject) == ("fail", "disruptions")
     assert told.text.startswith("custom-scheduler, second cover the same pods")
+
+
+def test_a_lease_until_after_the_end_of_time_is_held(cluster: Cluster) -> None:
+    cluster.items[BINDER_LEASE]["spec"] |= {
+        "renewTime": "9999-12-31T00:00:00.000000Z",
+        "leaseDurationSeconds": 2**31 - 1,
+    }
+
+    assert [each for each in found(cluster) if each.level != "ok"] == []
 
 
 def test_without_a_deployment_of_its_own_a_binder_is_not_missed(cluster: Cluster) -> None:

@@ -203,7 +203,12 @@ def lease_holding(client: KubeClient, namespace: str, name: str, now: datetime) 
     spec = lease.spec
     if not spec.holder_identity or not spec.renew_time:
         return Holding()
-    ends_at = datetime.fromisoformat(spec.renew_time) + timedelta(seconds=spec.lease_duration_seconds or 0)
+    try:
+        ends_at = datetime.fromisoformat(spec.renew_time) + timedelta(
+            seconds=spec.lease_duration_seconds or 0
+        )
+    except OverflowError:
+        return Holding(holder=spec.holder_identity)  # until after the end of time
     return Holding(holder=spec.holder_identity, ended_at=None if now < ends_at else ends_at)
 
 
