@@ -65,7 +65,8 @@ def server_context(
 
 def _demand_client_certificates(context: ssl.SSLContext, client_ca: ClientAuthority) -> None:
     try:
-        context.load_verify_locations(cadata=client_ca.pem.decode("ascii"))
+        # Between certificates may stand what people wrote, in any encoding.
+        context.load_verify_locations(cadata=client_ca.pem.decode("ascii", "backslashreplace"))
     except (ssl.SSLError, ValueError):
         raise InvalidClientAuthority(
             f"{client_ca.name} holds no PEM certificate that can be read: "

@@ -172,6 +172,19 @@ def test_a_client_with_a_certificate_of_the_client_authority_is_served(
     shake_hands(server, client, "localhost")
 
 
+def test_what_people_wrote_beside_the_client_authority_changes_nothing(
+    authority: Authority, leaf: Leaf
+) -> None:
+    client_authority = trustme.CA()
+    commented = "# für die Prüfung\n".encode("latin-1") + client_authority.cert_pem.bytes() + "# é\n".encode()
+    client_ca = ClientAuthority(pem=commented, name="client CA")
+    server = server_context(leaf.certificate_pem, leaf.key_pem, client_ca=client_ca)
+    client = strict_client(authority.bundle)
+    client_authority.issue_cert("api-server").configure_cert(client)
+
+    shake_hands(server, client, "localhost")
+
+
 def test_a_client_with_a_certificate_of_another_authority_is_not_served(
     authority: Authority, leaf: Leaf
 ) -> None:
