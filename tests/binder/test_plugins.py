@@ -352,7 +352,7 @@ def test_a_plugin_that_the_profile_can_not_do_without_goes_on_and_says_so(
 
     for _ in range(2):
         assert plugins.suspend("Sort", "it failed")
-        plugins.poll()
+        assert plugins.poll() is None
 
         sort = state(plugins, "Sort")
         assert sort.state == "in use"

@@ -72,12 +72,12 @@ class Plugins:
             if fault not in self._faults:
                 log.error("%s; what ran before goes on", fault)
         self._faults = faults
-        if now is before:
+        self._in_force = now
+        if now.frameworks is before.frameworks:
             return None
         for name, framework in now.frameworks.items():
             for difference in _differences(before.frameworks[name], framework):
                 log.info("profile %s: %s", name, difference)
-        self._in_force = now
         return dict(now.frameworks)
 
     def suspend(self, name: str, why: str) -> bool:

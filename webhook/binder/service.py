@@ -157,7 +157,7 @@ class BinderService:
 
     def _suspect(self, plugin: str, why: str) -> None:
         if self._plugins is not None and self._plugins.suspend(plugin, why):
-            log.error("plugin %s is left out until it or the configuration changes: %s", plugin, why)
+            log.error("plugin %s is to be left out until it or the configuration changes: %s", plugin, why)
             self._recorder.record(
                 Regarding(
                     api_version="coordination.k8s.io/v1",
@@ -170,7 +170,7 @@ class BinderService:
                 event_type="Warning",
                 reason="PluginSuspended",
                 action="Suspending",
-                note=f"plugin {plugin} is left out until it or the configuration changes: {why}",
+                note=f"plugin {plugin} is to be left out until it or the configuration changes: {why}",
             )
 
     def _schedule(self) -> None:
