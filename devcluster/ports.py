@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import socket
 
 __all__ = ["ReservedPort", "free_port"]
+
+# Linux' ip_local_port_range begins at 32768 (Documentation/networking/ip-sysctl.rst).
+_NEVER_GIVEN_TO_CONNECTIONS = (15_000, 30_000)
 
 
 class ReservedPort:
@@ -27,7 +31,14 @@ class ReservedPort:
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that is free now, for a server that can't share one; another program may be faster."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        number: int = server.getsockname()[1]
+    """Return a port of 127.0.0.1 that is free now, for a server that can't share one; another program may be faster.
+
+    Not one of those that the kernel gives to connections: any connection of this machine could take it meanwhile.
+    """
+    while True:
+        number = random.SystemRandom().randrange(*_NEVER_GIVEN_TO_CONNECTIONS)
+        try:
+            socket.create_server(("127.0.0.1", number)).close()
+        except OSError:
+            continue
         return number
