@@ -170,8 +170,9 @@ def test_an_api_server_that_is_away_at_the_start_is_waited_for() -> None:
     cluster.away = True
 
     with FakeApi(cluster) as api, service(api) as binder:
-        eventually(lambda: all("can't be followed" in reason for reason in binder.not_ready()))
-        assert len(binder.not_ready()) == 12
+        # A kind each, and the Lease.
+        eventually(lambda: sum(" can't be " in reason for reason in binder.not_ready()) == 13)
+        assert binder.not_ready()[0].startswith("Lease ns/custom-scheduler can't be held: ")
         cluster.away = False
         eventually(lambda: cluster.bound)
 

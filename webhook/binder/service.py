@@ -134,7 +134,7 @@ class BinderService:
         """Return why no pod could be placed now if this replica led; empty if one could."""
         threads = (*self._threads.values(), *self._bindings.threads, self._plugin_thread.thread)
         reasons = [f"thread {thread.name} has died" for thread in threads if not thread.is_alive()]
-        reasons += filter(None, [self._loop.stuck()])
+        reasons += filter(None, [self._loop.stuck(), self._elector.fault])
         reasons += self._watches.not_ready()
         return reasons
 

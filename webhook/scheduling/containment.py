@@ -16,7 +16,6 @@ from webhook.scheduling.plugin import MAX_NODE_SCORE, Scores
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
 
 __all__ = [
-    "FAULTS",
     "MAX_REASONS",
     "PluginError",
     "ask",
@@ -46,10 +45,6 @@ _CODES: Mapping[str, frozenset[Code]] = {
     "pre_bind": _GO_OR_NOT,
     "bind": _GO_OR_NOT | {Code.SKIP},
 }
-
-FAULTS = (Exception, SystemExit)
-"""What code of others may raise and shall cost only its own call. SystemExit is no Exception: it would end a thread
-without a word, and a process with whatever exit code it carries."""
 
 MAX_REASONS = 64
 """As many as an answer has bits."""
