@@ -9,6 +9,7 @@ __all__ = ["ReservedPort", "free_port"]
 
 # Linux' ip_local_port_range begins at 32768 (Documentation/networking/ip-sysctl.rst).
 _NEVER_GIVEN_TO_CONNECTIONS = (15_000, 30_000)
+_returned: set[int] = set()
 
 
 class ReservedPort:
@@ -33,12 +34,16 @@ class ReservedPort:
 def free_port() -> int:
     """Return a port of 127.0.0.1 that is free now, for a server that can't share one; another program may be faster.
 
-    Not one of those that the kernel gives to connections: any connection of this machine could take it meanwhile.
+    Not one of those that the kernel gives to connections: any connection of this machine could take it meanwhile. Nor one
+    that was returned before.
     """
     while True:
         number = random.SystemRandom().randrange(*_NEVER_GIVEN_TO_CONNECTIONS)
+        if number in _returned:
+            continue
         try:
             socket.create_server(("127.0.0.1", number)).close()
         except OSError:
             continue
+        _returned.add(number)
         return number

@@ -45,3 +45,7 @@ def test_many_reserved_ports_are_all_different() -> None:
 def test_a_free_port_can_be_bound() -> None:
     with socket.create_server(("127.0.0.1", free_port())) as server:
         assert server.getsockname()[1] > 0
+
+
+def test_no_free_port_is_returned_twice() -> None:
+    assert len({free_port() for _ in range(300)}) == 300
