@@ -12,6 +12,8 @@ The text of each is one line that names the thing, what was expected, and the ne
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 __all__ = [
     "ApiError",
     "ClusterError",
@@ -43,9 +45,12 @@ class Unreachable(ClusterError):
 
 
 class ApiError(ClusterError):
-    """The API server answered with an error `Status`."""
+    """The API server answered with an error `Status`; `causes` are the reasons of its details."""
 
-    def __init__(self, message: str, *, status: int, reason: str = "") -> None:
+    def __init__(
+        self, message: str, *, status: int, reason: str = "", causes: Collection[str] = frozenset()
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.reason = reason
+        self.causes = causes

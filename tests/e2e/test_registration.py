@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -11,6 +12,9 @@ import pytest
 from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
 from tests.waiting import eventually
+from webhook.errors import ApiError
+from webhook.kube.config import connect
+from webhook.kube.webhookconfig import WebhookConfigurations
 
 CONFIGURATIONS = ["validatingwebhookconfiguration", "mutatingwebhookconfiguration"]
 
@@ -70,3 +74,16 @@ def test_a_foreign_edit_stays_and_causes_no_write(cluster: DevCluster, installat
     after = read(cluster, CONFIGURATIONS[0])
     assert after["metadata"]["resourceVersion"] == edited
     assert after["webhooks"][0]["timeoutSeconds"] == 3
+
+
+def test_a_patch_to_what_others_have_written_meanwhile_is_told_from_one_that_is_no_good(
+    cluster: DevCluster, installation: Installation
+) -> None:
+    stale = [{"op": "test", "path": "/metadata/resourceVersion", "value": "1"}]
+    invalid = [{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Perhaps"}]
+    with closing(connect(cluster.kubeconfig)) as client:
+        configuration = WebhookConfigurations(client, "custom-scheduler").validating
+
+        assert configuration.patch(stale) is False
+        with pytest.raises(ApiError, match="Perhaps"):
+            configuration.patch(invalid)

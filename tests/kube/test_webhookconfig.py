@@ -83,14 +83,14 @@ def test_a_patch_is_sent_as_json_patch() -> None:
 
 
 def test_a_failed_test_is_told_from_an_error() -> None:
-    # kube-apiserver 1.37's own words
-    message = "testing value /metadata/resourceVersion failed: test failed"
-    with FakeApi(lambda exchange: exchange.refuse(422, message)) as api:
+    message = "the server rejected our request due to an error in our request"
+    with FakeApi(lambda exchange: exchange.refuse(422, message, "Invalid")) as api:
         assert not WebhookConfigurations(api.client(), "ours").validating.patch([])
 
 
 def test_another_refusal_is_an_error() -> None:
-    with FakeApi(lambda exchange: exchange.refuse(422)) as api, pytest.raises(ApiError) as caught:
+    invalid = {"kind": "Status", "code": 422, "details": {"causes": [{"reason": "FieldValueInvalid"}]}}
+    with FakeApi(lambda exchange: exchange.reply(422, invalid)) as api, pytest.raises(ApiError) as caught:
         WebhookConfigurations(api.client(), "ours").validating.patch([])
 
     assert caught.value.status == 422

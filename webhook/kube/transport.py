@@ -212,7 +212,7 @@ class KubeClient:
             return ThrottledError(
                 message, status=response.status, reason=status.reason, retry_after=_seconds(retry_after)
             )
-        return ApiError(message, status=response.status, reason=status.reason)
+        return ApiError(message, status=response.status, reason=status.reason, causes=status.causes)
 
     def _unreachable(self, error: Exception) -> Unreachable:
         return Unreachable(f"API server {self.host}: {explain(error)}")

@@ -95,8 +95,9 @@ class WebhookConfiguration:
                 content_type="application/json-patch+json",
             )
         except ApiError as error:
-            # k8s.io/apiserver pkg/endpoints/handlers/patch.go, applyJSPatch
-            if error.status == 422 and "test failed" in str(error):
+            # A patch that doesn't apply has no causes, and no words of its own (k8s.io/apiserver
+            # pkg/endpoints/handlers/patch.go, applyJSPatch). An object that would be invalid has a cause for each field.
+            if error.status == 422 and not error.causes:
                 return False
             raise
         return True
