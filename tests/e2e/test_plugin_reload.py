@@ -21,6 +21,7 @@ from tests.waiting import eventually
 # RELOADS=100 makes it 2,000 pods.
 RELOADS = int(os.environ.get("RELOADS", "10"))
 PODS_PER_RELOAD = 20
+WARM_UP = 6
 PODS = "/api/v1/namespaces/default/pods"
 
 # Two plugins of one file: whatever decides on a pod is of one version.
@@ -113,6 +114,10 @@ def change(folder: Path, version: int) -> None:
         (folder / "pair.py").unlink()
 
 
+def await_reload(installation: Installation, version: int) -> None:
+    eventually(lambda: reloads(installation) >= version, f"reload {version}", seconds=30)
+
+
 def reloads(installation: Installation) -> int:
     return len(re.findall(r"profile custom-scheduler: plugin First", installation.log_file.read_text()))
 
@@ -130,12 +135,10 @@ def test_no_pod_is_lost_and_none_is_decided_on_by_two_versions(
     reloading: tuple[DevCluster, Installation], folder: Path
 ) -> None:
     cluster, installation = reloading
-    memory = []
     for version in range(1, RELOADS + 1):
         change(folder, version)
         create_pods(cluster, range((version - 1) * PODS_PER_RELOAD, version * PODS_PER_RELOAD))
-        eventually(lambda: reloads(installation) >= version, f"reload {version}", seconds=30)  # noqa: B023
-        memory.append(memory_mib(installation))
+        await_reload(installation, version)
 
     eventually(lambda: all(nodes_of_pods(cluster)), "all pods have their node", seconds=60)
 
@@ -148,4 +151,17 @@ def test_no_pod_is_lost_and_none_is_decided_on_by_two_versions(
         versions[name][plugin] = version_seen
     assert len(set().union(*(seen.values() for seen in versions.values()))) > RELOADS // 3
     assert all(len(seen) == 2 and len(set(seen.values())) == 1 for seen in versions.values())
-    print(f"memory after the first and the last reloads: {memory[:2]} {memory[-2:]} MiB")
+
+
+def test_reloads_take_less_than_a_mebibyte(reloading: tuple[DevCluster, Installation], folder: Path) -> None:
+    _, installation = reloading
+    first = RELOADS + 1
+    memory = []
+    # The first ones fill what is kept once.
+    for version in range(first, first + WARM_UP + RELOADS):
+        change(folder, version)
+        await_reload(installation, version)
+        memory.append(memory_mib(installation))
+
+    print(f"memory in MiB after each reload: {[round(each, 1) for each in memory]}")
+    assert memory[-1] - memory[WARM_UP - 1] < 1
