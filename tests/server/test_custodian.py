@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -58,6 +58,29 @@ def test_a_replica_tells_that_it_moves_before_it_serves_another_ca() -> None:
     assert new.certificate != old.certificate
     assert moving.fingerprints == {old.fingerprint, new.fingerprint}
     assert moved.fingerprints == {new.fingerprint}
+
+
+def test_a_replica_that_moves_sees_that_an_older_state_was_put_back_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    replica = world.replica()
+    world.reach("published", replica)
+    world.pass_(SETTLE)
+    before = replace(replica.serving, trusted=(replica.serving.certificate,))
+    hold = world.leases.hold
+
+    def hold_late(name: str, fingerprint: str, *, following: str | None = None, **times: datetime) -> None:
+        if following is not None:
+            world.store.put(Custody(authority=before).data)
+            world.configuration.put(before.bundle)
+        hold(name, fingerprint, following=following, **times)
+
+    monkeypatch.setattr(world.leases, "hold", hold_late)
+
+    replica.look()
+
+    assert replica.serving.certificate == before.certificate
 
 
 def test_a_replica_that_can_not_tell_that_it_moves_stays() -> None:

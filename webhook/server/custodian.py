@@ -30,6 +30,8 @@ LOOK_SECONDS = 60.0
 HOLD_SECONDS = 30.0
 """How old a replica's Lease may become before a look renews it."""
 
+_ATTEMPTS = 5
+
 SKEW = timedelta(hours=1)
 """How far this machine's clock and the API server's may be apart before one of them is taken to be wrong."""
 
@@ -133,12 +135,27 @@ class Custodian:
 
         `serving` is the CA whose leaf is served.
         """
-        began = self._boot_clock()
-        # Told before the Secret is read: who drops a CA reads the Leases after the Secret that lets him drop it.
-        self.hold(serving)
         # It may have become ready since the last look. Who slept for too long begins anew: its CA may have been dropped
         # meanwhile, and may have come back a moment ago.
         self._is_called = (self._is_called or not self.faults()) and not self._trust.is_outdated
+        following: Authority | None = None
+        for _ in range(_ATTEMPTS):
+            began = self._boot_clock()
+            self._read(serving, following, began)
+            authority = self._choice(serving)
+            others_are_called = self._are_others_called(authority)
+            self._check_time(began)
+            if authority.certificate in {each.certificate for each in (serving, following) if each}:
+                self.authority, self._others_are_called = authority, others_are_called
+                return
+            # Told before it is served, and read anew after that: an older state may have been put into the Secret just
+            # now, and the CA dropped by those who had not heard of it.
+            following = authority
+        raise ClusterError("the CA's Secret is written again and again: find out who else writes it")
+
+    def _read(self, serving: Authority, following: Authority | None, began: float) -> None:
+        # Told before the Secret is read: who drops a CA reads the Leases after the Secret that lets him drop it.
+        self.hold(serving, following=following)
         # Read before the Secret: a bundle is written only over what is older than the Secret it comes from.
         self.hosts = frozenset().union(*[each.read() for each in self._registrations])
         self._trust.saw([bundle for each in self._registrations for bundle in each.bundles])
@@ -151,13 +168,6 @@ class Custodian:
             step=partial(self._step, serving, began),
             is_clock_sure=self._is_clock_sure,
         )
-        authority = self._choice(serving)
-        if authority.certificate != serving.certificate:
-            # Told before it is served: whatever happens in between, neither of the two is dropped.
-            self.hold(serving, following=authority)
-        others_are_called = self._are_others_called(authority)
-        self._check_time(began)
-        self.authority, self._others_are_called = authority, others_are_called
 
     def hold(self, serving: Authority, *, following: Authority | None = None) -> None:
         """Tell the others what is served, where that is news or was told long ago; raises ClusterError.
