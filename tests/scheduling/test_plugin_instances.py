@@ -131,3 +131,20 @@ def test_a_plugin_that_cannot_be_looked_at_is_refused(factory: Callable[..., obj
 
 def test_a_method_may_take_more_than_it_is_given() -> None:
     assert isinstance(keeper(build(Generous)), Generous)
+
+
+def test_a_method_whose_name_is_nearly_one_that_is_called_is_told_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Misspelt(Keeper):
+        def filter_nod(self, _pod: object, _node: object) -> None:
+            pass
+
+        def total(self) -> int:
+            return 0
+
+    build(Misspelt)
+
+    (said,) = [record.getMessage() for record in caplog.records if "nothing calls" in record.getMessage()]
+    assert said.startswith("plugin Keeper from ")
+    assert said.endswith("nothing calls its filter_nod; is it meant to be filter_node?")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from webhook.errors import ConfigurationError
@@ -54,6 +56,14 @@ EXTENSION_POINTS: Mapping[str, type] = {
 }
 _SOME_OF_THESE = (*EXTENSION_POINTS.values(), PerNodeFilterPlugin, PerNodeScorePlugin)
 _ALSO_LOOKED_FOR = (NormalizePlugin, EventsPlugin, LocalPlugin)
+_METHODS = frozenset(
+    method
+    for protocol in (*_SOME_OF_THESE, *_ALSO_LOOKED_FOR)
+    for method, promised in vars(protocol).items()
+    if inspect.isfunction(promised) and not method.startswith("_")
+)
+
+log = logging.getLogger("custom_scheduler.scheduling")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +162,27 @@ def _check(registration: Registration, plugin: object) -> None:
     if hasattr(plugin, "filter") and not isinstance(plugin, FilterPlugin):
         raise ConfigurationError(f"plugin {name} has filter, but no reasons to give for it")
     if not isinstance(plugin, _SOME_OF_THESE):
-        raise ConfigurationError(f"plugin {name} from {registration.source} implements no extension point")
+        raise ConfigurationError(
+            f"plugin {name} from {registration.source} implements no extension point: "
+            f"it has none of the methods {', '.join(sorted(_METHODS))}"
+        )
     for protocol in (*_SOME_OF_THESE, *_ALSO_LOOKED_FOR):
         if isinstance(plugin, protocol):
             _check_signatures(name, plugin, protocol)
+    _tell_of_misspelt(registration, plugin)
+
+
+def _tell_of_misspelt(registration: Registration, plugin: object) -> None:
+    has = {method for method in dir(type(plugin)) if not method.startswith("_")}
+    for method in sorted(has - _METHODS):
+        for meant in get_close_matches(method, _METHODS - has, n=1, cutoff=0.85):
+            log.warning(
+                "plugin %s from %s: nothing calls its %s; is it meant to be %s?",
+                registration.name,
+                registration.source,
+                method,
+                meant,
+            )
 
 
 def _check_signatures(name: str, plugin: object, protocol: type) -> None:
