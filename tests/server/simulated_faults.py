@@ -87,6 +87,8 @@ def cut(world: World) -> None:
 def suspend(world: World) -> None:
     replica = _one_of(world)
     replica.asleep_until = max(replica.asleep_until, world.now + world.some(HOUR, 20 * DAY))
+    # It is asked whether it is ready when it wakes, and not when something else happens next.
+    world.after(replica.asleep_until - world.now, lambda: None)
 
 
 def set_clock(world: World) -> None:
