@@ -14,7 +14,7 @@ from certs.trust import SETTLE_SECONDS
 from tests.certs.memory_store import MemorySecret, MemoryStore
 from tests.server.actor import Actor
 from tests.server.cluster import MemoryConfiguration, MemoryLeases, MemoryWatch, Read
-from webhook.errors import Unreachable
+from webhook.errors import ConfigurationError, Unreachable
 from webhook.kube.replicas import ReplicaLease
 from webhook.server.certificates import SelfSignedCertificates
 from webhook.server.custodian import LOOK_SECONDS, PRODUCT, Custodian
@@ -79,7 +79,13 @@ class Replica:
         """Start as `serve` does, and tell when that is done."""
 
         def start() -> None:
-            self._start()
+            while True:
+                try:
+                    self._start()
+                except ConfigurationError:
+                    self._sleep(10)  # then the kubelet starts it anew
+                else:
+                    break
             started()
 
         self._actor.do(start)
