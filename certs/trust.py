@@ -49,7 +49,7 @@ class Trust:
 
         Each may, as long as nothing has been registered for less than that time: what was there before isn't known.
         """
-        just_uncalled = self.is_uncalled and not self._had_lasted(self._uncalled_since)
+        just_uncalled = self.is_uncalled and not self._has_lasted(self._uncalled_since, self._read_at)
         return just_uncalled or certificate in self.carried
 
     @property
@@ -86,7 +86,7 @@ class Trust:
         gone = {name: (each, gone_at or now) for name, (each, gone_at) in self._carried.items()}
         self._carried = gone | {name: (each, None) for name, each in everywhere.items()}
         self._since = {name: self._since.get(name, now) for name in everywhere}
-        self._established |= {name for name in everywhere if self._has_lasted(self._since[name])}
+        self._established |= {name for name in everywhere if self._has_lasted(self._since[name], now)}
         self.met(each for carried in found for each in carried.values())
         if found:
             self._uncalled_since = None
@@ -100,7 +100,7 @@ class Trust:
     def is_established(self, fingerprint: str) -> bool:
         """Tell whether every entry has had this CA for long enough once, as this replica saw itself."""
         since = self._since.get(fingerprint, self._uncalled_since)
-        return fingerprint in self._established or self._has_lasted(since)
+        return fingerprint in self._established or self._has_lasted(since, self._clock())
 
     def named(self, signer: str, successor: str | None = None) -> None:
         """Take note of the CAs that the Secret has sign, now and next, as it was read just now."""
@@ -115,20 +115,18 @@ class Trust:
         """Tell whether every API server has had the time to learn of this CA, or that there is nothing to call.
 
         Time counts only while the Secret names it, and from when it became the one that follows: a CA that was dropped
-        and has come back between two looks may be new to some API server, and comes back under that role. Nor does the time count that has passed since the
-        last reading: a call may have hung, and nobody knows what was registered meanwhile.
+        and has come back between two looks may be new to some API server, and comes back under that role. Nor does the
+        time count that has passed since the last reading: a call may have hung, and nobody knows what was registered
+        meanwhile.
         """
         since = self._since.get(fingerprint)
         if since is None:
-            return self._had_lasted(self._uncalled_since)
-        return self._had_lasted(max(since, self._named_since.get(fingerprint, self._clock())))
+            return self._has_lasted(self._uncalled_since, self._read_at)
+        named_since = self._named_since.get(fingerprint, self._clock())
+        return self._has_lasted(max(since, named_since), self._read_at)
 
-    def _has_lasted(self, since: float | None) -> bool:
-        return since is not None and self._clock() - since >= self._settle_seconds
-
-    def _had_lasted(self, since: float | None) -> bool:
-        """Tell whether that was so for long enough when it was last read."""
-        return since is not None and (self._read_at or 0.0) - since >= self._settle_seconds
+    def _has_lasted(self, since: float | None, until: float | None) -> bool:
+        return since is not None and until is not None and until - since >= self._settle_seconds
 
 
 def _by_fingerprint(bundle: bytes) -> dict[str, x509.Certificate]:

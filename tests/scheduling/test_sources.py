@@ -189,6 +189,7 @@ def test_a_factory_from_elsewhere_belongs_to_who_registers_it(write: Write) -> N
         ("1 / 0", "can't be imported: ZeroDivisionError: division by zero"),
         ("import sys; sys.exit(0)", "can't be imported: SystemExit: 0"),
         ("import asyncio; raise asyncio.CancelledError", "can't be imported: CancelledError"),
+        ("raise type('Mute', (Exception,), {'__str__': lambda _self: 1 / 0})", "can't be imported: Mute"),
         ("def", "can't be imported: SyntaxError"),
         (
             PLAIN.format(name="NodeLabel"),

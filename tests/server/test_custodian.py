@@ -364,9 +364,7 @@ def test_a_configuration_that_others_write_meanwhile_is_looked_at_again() -> Non
 def test_a_ca_that_a_rotation_does_not_know_becomes_the_successor_of_the_one_that_is_called() -> None:
     world = World()
     replica = world.replica()
-    for _ in range(2):
-        replica.look()
-        world.pass_(SETTLE)
+    world.reach("stable", replica)
     theirs = create_authority("theirs", world.now)
     world.store.put(Custody(authority=theirs).data)
 
@@ -577,11 +575,9 @@ def test_a_ca_that_the_bundle_has_lost_long_ago_is_not_waited_with() -> None:
     world = World()
     replica = world.replica()
     replica.look()
-    old, new = replica.serving, create_authority("custom-scheduler", world.now)
     world.pass_(LEAF_LIFETIME + SETTLE)
-    both = replace(new, trusted=(new.certificate, old.certificate))
-    world.store.put(Custody(authority=both, phase="switched").data)
-    world.configuration.put(new.bundle)
+    new = world.switch(replica.serving)
+    world.configuration.put(replace(new, trusted=(new.certificate,)).bundle)
 
     replica.look()
 
@@ -593,10 +589,8 @@ def test_a_ca_that_has_expired_is_not_waited_with_by_a_machine_whose_clock_is_wr
     replica = world.replica()
     world.pass_(AUTHORITY_LIFETIME - SETTLE)
     replica.look()
-    old, new = replica.serving, create_authority("custom-scheduler", world.now)
-    both = replace(new, trusted=(new.certificate, old.certificate))
-    world.store.put(Custody(authority=both, phase="switched").data)
-    world.configuration.put(both.bundle)
+    old, new = replica.serving, world.switch(replica.serving)
+    world.configuration.put(new.bundle)
     world.machine += timedelta(days=1)
     replica.look()
     waited = replica.serving.certificate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -35,9 +34,7 @@ def test_a_look_in_which_the_machine_slept_counts_for_nothing() -> None:
 def test_a_look_in_which_the_machine_slept_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     replica = world.replica()
-    for _ in range(2):
-        replica.look()
-        world.pass_(SETTLE)
+    world.reach("stable", replica)
     other = Custody(authority=create_authority("custom-scheduler", world.now))
     read = world.store.read
 
@@ -76,16 +73,12 @@ def test_a_look_counts_for_nothing_either_where_the_machine_slept_in_its_last_ca
 def test_a_replica_that_slept_for_longer_than_its_leaf_lasts_has_no_claim_on_its_ca() -> None:
     world = World()
     replica = world.replica()
-    for _ in range(2):
-        replica.look()
-        world.pass_(SETTLE)
-    before = replica.serving.certificate
+    world.reach("stable", replica)
+    before = replica.serving
     world.pass_(LEAF_LIFETIME)
     # Dropped meanwhile, and back since just now: there are API servers that don't know it.
-    signer = create_authority("custom-scheduler", world.now)
-    both = replace(signer, trusted=(signer.certificate, before))
-    world.store.put(Custody(authority=both, phase="switched").data)
-    world.configuration.put(both.bundle)
+    signer = world.switch(before)
+    world.configuration.put(signer.bundle)
 
     replica.look()
 

@@ -21,7 +21,7 @@ from weakref import WeakSet
 
 from webhook.errors import ConfigurationError
 from webhook.scheduling.config import PluginSource
-from webhook.scheduling.containment import faults
+from webhook.scheduling.containment import described, faults
 from webhook.scheduling.registry import Registration, Registry, as_factory, collecting, registered_in
 
 __all__ = ["Imported", "Unit", "came_along", "find_units"]
@@ -231,7 +231,7 @@ def _importing(what: str) -> Iterator[None]:
             raise ConfigurationError(
                 f"{what}: files of a directory can't import each other; {_USE_A_PACKAGE}"
             ) from error
-        raise ConfigurationError(f"{what} can't be imported: {type(error).__name__}: {error}") from error
+        raise ConfigurationError(f"{what} can't be imported: {described(error)}") from error
 
 
 def _refuse_nothing(what: str, module: ModuleType, registry: Registry) -> None:

@@ -30,10 +30,11 @@ LOOK_SECONDS = 60.0
 HOLD_SECONDS = 30.0
 """How old a replica's Lease may become before a look renews it."""
 
-_ATTEMPTS = 5
-
 SKEW = timedelta(hours=1)
 """How far this machine's clock and the API server's may be apart before one of them is taken to be wrong."""
+
+# How often one look reads everything, where what it finds changes each time.
+_ATTEMPTS = 5
 
 log = logging.getLogger("custom_scheduler.server")
 
