@@ -144,6 +144,15 @@ def test_case_and_parameters_of_the_content_type_are_no_matter(
     assert answer.status_code == 200
 
 
+def test_an_answer_is_the_same_to_a_request_that_is_out_of_the_ordinary(client: FlaskClient) -> None:
+    ordinary, other = (
+        client.post("/validate", data=body(pod({})), content_type=content_type)
+        for content_type in ("application/json", "application/json; charset=utf-8")
+    )
+
+    assert (other.status, other.data, other.headers) == (ordinary.status, ordinary.data, ordinary.headers)
+
+
 def test_a_body_in_another_charset_is_no_json(client: FlaskClient) -> None:
     sent = json.dumps(review({"custom": "caf\xe9"}), ensure_ascii=False).encode("latin-1")
 
@@ -194,15 +203,19 @@ def test_a_chunked_body_over_the_limit_is_413_too(client: FlaskClient) -> None:
     assert answer.status_code == 413
 
 
+@pytest.mark.parametrize("content_type", ["application/json", "application/json; charset=utf-8"])
 def test_a_fault_of_ours_is_500_without_a_traceback_for_the_caller(
-    client: FlaskClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    client: FlaskClient,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    content_type: str,
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("a fault of ours")
 
     monkeypatch.setattr(app_module, "encode_response", broken)
     with caplog.at_level(logging.ERROR):
-        answer = client.post("/validate", json=review({}))
+        answer = client.post("/validate", data=body(pod({})), content_type=content_type)
 
     assert answer.status_code == 500
     assert "Traceback" not in answer.text

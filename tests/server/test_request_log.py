@@ -70,6 +70,17 @@ def test_a_denial_is_one_line_with_what_an_admin_looks_for(client: FlaskClient, 
     assert line["milliseconds"] >= 0
 
 
+@pytest.mark.parametrize("content_type", ["application/json", "application/json; charset=utf-8"])
+def test_a_denial_is_logged_when_the_client_has_its_answer(
+    client: FlaskClient, stream: io.StringIO, content_type: str
+) -> None:
+    answer = client.post("/validate", data=body(pod()), content_type=content_type)
+    before = stream.getvalue()
+    answer.close()
+
+    assert (before, stream.getvalue().count("\n")) == ("", 1)
+
+
 def test_a_denial_is_one_line_for_people_too(client: FlaskClient, stream: io.StringIO) -> None:
     logging.getLogger().handlers[0].setFormatter(TextFormatter())
     review = body(pod(), uid="u-1", namespace="team-a", name="web", userInfo={"username": "dev"})

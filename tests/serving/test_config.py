@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import socket
+
 import pytest
+from gunicorn.http import RequestParser
 
 from tests.serving.conftest import DEFAULT
 from webhook.serving.config import Config
@@ -18,3 +21,16 @@ def test_a_setting_can_be_changed_after_it_was_read() -> None:
 def test_a_setting_that_gunicorn_does_not_have_is_an_error() -> None:
     with pytest.raises(AttributeError, match="taste"):
         _ = Config(DEFAULT).taste
+
+
+def test_no_header_says_how_a_request_came_or_where_to() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(
+            b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n"
+            b"X-Forwarded-Proto: http\r\nX-Forwarded-Ssl: off\r\nSCRIPT_NAME: /validate\r\nPATH_INFO: /mutate\r\n\r\n"
+        )
+        request = next(RequestParser(Config(DEFAULT), ours, ("127.0.0.1", 4)))
+
+    assert request.scheme == "https"
+    assert {"SCRIPT_NAME", "PATH_INFO"}.isdisjoint(name for name, _ in request.headers)

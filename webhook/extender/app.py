@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from flask import Flask, Response
 
@@ -11,7 +12,7 @@ from webhook.extender.wire import MalformedArgs
 from webhook.observe import extender_metrics as metrics
 from webhook.observe.plugin_metrics import FAILURES
 from webhook.scheduling.containment import PluginError
-from webhook.serving.json_app import Answer, json_app, plain_text
+from webhook.serving.json_app import Answer, Reply, json_app, plain_text
 
 __all__ = ["MAX_BODY_BYTES", "create_app"]
 
@@ -31,13 +32,13 @@ def create_app(verbs: Verbs) -> Flask:
     return app
 
 
-def _timed(verb: str, answer: Answer) -> Answer:
+def _timed(verb: str, answer: Callable[[bytes], bytes]) -> Answer:
     duration = metrics.DURATION.labels(verb)
 
-    def timed(body: bytes) -> bytes:
+    def timed(body: bytes) -> Reply:
         started = time.perf_counter()
         try:
-            return answer(body)
+            return Reply(answer(body))
         finally:
             duration.observe(time.perf_counter() - started)
 

@@ -63,8 +63,11 @@ def _settings(options: ServingOptions) -> dict[str, object]:
         "control_socket_disable": True,
         "logger_class": QuietLogger,
         "proc_name": "custom-scheduler",
-        # By default gunicorn believes X-Forwarded-* of local clients.
-        "forwarded_allow_ips": "",
+        # By default gunicorn believes some headers of local clients. It asks in each request whether the client is one
+        # of these, unless all are; so all are, and none of their headers is believed.
+        "forwarded_allow_ips": "*",
+        "secure_scheme_headers": {},
+        "forwarder_headers": "",
     }
 
 

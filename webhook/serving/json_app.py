@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from flask import Flask, Request, Response, request
+from flask import Flask, Response, request
 from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import ClientDisconnected, HTTPException, RequestEntityTooLarge, UnsupportedMediaType
-from werkzeug.routing import MapAdapter
+from werkzeug.wsgi import ClosingIterator
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIEnvironment
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-__all__ = ["Answer", "json_app", "plain_text"]
+__all__ = ["Answer", "Reply", "json_app", "plain_text"]
 
-# From the body of a request to that of the answer.
-Answer = Callable[[bytes], bytes]
+_JSON = "application/json"
+
+
+class Reply(NamedTuple):
+    """The body of an answer, and what is to be done once the client has it."""
+
+    body: bytes
+    afterwards: Callable[[], None] | None = None
+
+
+Answer = Callable[[bytes], Reply]
+"""From the body of a request to the reply."""
 
 
 def json_app(name: str, answers: Mapping[str, Answer], *, max_body_bytes: int) -> Flask:
     """Return the application that answers a POST to each of the paths; what an answer raises is for its error handlers."""
-    app = _JsonApp(name, static_folder=None)
+    app = _JsonApp(name, answers, max_body_bytes)
     for path, answer in answers.items():
         app.add_url_rule(
             path,
@@ -36,17 +46,45 @@ def json_app(name: str, answers: Mapping[str, Answer], *, max_body_bytes: int) -
 
 
 class _JsonApp(Flask):
-    """A Flask without what costs a tenth of a request and is of no use here: URLs built from Host, and coroutines."""
+    """A Flask that answers what comes as it should before it makes a request of it, which takes 50 µs of 130.
 
-    def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
-        """Bind the paths to the request alone; who is asked for is TLS's matter, and no URL is ever built."""
-        if request is None:
-            return None
-        return self.url_map.bind("", path_info=request.path, default_method=request.method)
+    All that is out of the ordinary goes Flask's way: other paths, methods and representations, and what an answer
+    raises.
+    """
 
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function as it is, since none is a coroutine."""
-        return func
+    def __init__(self, name: str, answers: Mapping[str, Answer], max_body_bytes: int) -> None:
+        super().__init__(name, static_folder=None)
+        self._answers = answers
+        self._max_body_bytes = max_body_bytes
+
+    def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer a request."""
+        answer = self._answers.get(environ["PATH_INFO"])
+        if answer is None or not _is_ordinary(environ):
+            return super().wsgi_app(environ, start_response)
+        try:
+            reply = answer(_body(environ, self._max_body_bytes))
+        except Exception as error:  # noqa: BLE001 (Flask's handlers decide, as if a view had raised it)
+            return self._response_to(error, environ)(environ, start_response)
+        start_response("200 OK", [("Content-Type", _JSON), ("Content-Length", str(len(reply.body)))])
+        pieces = [reply.body]
+        return pieces if reply.afterwards is None else ClosingIterator(pieces, reply.afterwards)
+
+    def _response_to(self, error: Exception, environ: WSGIEnvironment) -> Response:
+        with self.request_context(environ):
+            try:
+                return self.make_response(self.handle_user_exception(error))
+            except Exception as unhandled:  # noqa: BLE001 (as above)
+                return self.handle_exception(unhandled)
+
+
+def _is_ordinary(environ: WSGIEnvironment) -> bool:
+    """Tell whether a request is one of those that API servers and schedulers send."""
+    return (
+        environ["REQUEST_METHOD"] == "POST"
+        and environ.get("CONTENT_TYPE") == _JSON
+        and "HTTP_CONTENT_ENCODING" not in environ
+    )
 
 
 def plain_text(status: int, text: str) -> Response:
@@ -58,7 +96,11 @@ def _view(answer: Answer, max_body_bytes: int) -> Callable[[], Response]:
     def view() -> Response:
         environ = request.environ
         _check_representation(environ)
-        return Response(answer(_body(environ, max_body_bytes)), content_type="application/json")
+        reply = answer(_body(environ, max_body_bytes))
+        response = Response(reply.body, content_type=_JSON)
+        if reply.afterwards is not None:
+            response.call_on_close(reply.afterwards)
+        return response
 
     return view
 
@@ -77,7 +119,7 @@ def _body(environ: WSGIEnvironment, most: int) -> bytes:
 
 def _check_representation(environ: WSGIEnvironment) -> None:
     """Let through what is JSON as it stands. Parameters of the type are no matter: JSON is UTF-8 (RFC 8259)."""
-    if environ.get("CONTENT_TYPE") != "application/json" and request.mimetype != "application/json":
+    if request.mimetype != _JSON:
         raise UnsupportedMediaType(f"Content-Type is {request.mimetype or 'not set'}; send application/json")
     coding = environ.get("HTTP_CONTENT_ENCODING", "")
     if coding.lower() not in ("", "identity"):
