@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import random
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
+from webhook.binder.differences import differences
 from webhook.binder.in_force import InForce, PluginState
 from webhook.documents import read_document
 from webhook.errors import ConfigurationError
@@ -76,7 +77,7 @@ class Plugins:
         if now.frameworks is before.frameworks:
             return None
         for name, framework in now.frameworks.items():
-            for difference in _differences(before.frameworks[name], framework):
+            for difference in differences(before.frameworks[name].plugins, framework.plugins):
                 log.info("profile %s: %s", name, difference)
         return dict(now.frameworks)
 
@@ -213,15 +214,6 @@ def _without(name: str, faults: Mapping[str, str]) -> dict[str, str]:
 def _new_faults(before: Loaded, after: Loaded) -> list[str]:
     told = {unit.fault for unit in before.units.values()}
     return [unit.fault for unit in after.units.values() if unit.fault and unit.fault not in told]
-
-
-def _differences(old: Framework, new: Framework) -> Iterator[str]:
-    before, after = old.plugins.made, new.plugins.made
-    yield from (f"plugin {name} is in use" for name in after if name not in before)
-    yield from (f"plugin {name} is not in use any more" for name in before if name not in after)
-    for name in before:
-        if name in after and before[name].plugin is not after[name].plugin:
-            yield f"plugin {name} was made anew"
 
 
 def _read(path: Path) -> bytes:
