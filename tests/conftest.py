@@ -5,6 +5,13 @@ from __future__ import annotations
 import signal
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No example has a deadline, and making them may take its time: the machine may be busy. Tests leave no files behind.
+settings.register_profile(
+    "patient", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("patient")
 
 _ASKED_FOR_BY_NAME = "cert_manager"
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.admission.nodematch import REQUIRED, admits, meets
@@ -36,10 +36,7 @@ from webhook.admission.verdict import Verdict
 from webhook.admission.verify import verify
 from webhook.policy.model import Policy
 
-# No deadline: the machine may be busy. No database: tests leave no files behind.
-bounded = settings(
-    max_examples=50, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
-)
+bounded = settings(max_examples=50)
 opted_in = st.sampled_from(["pod", "namespace"])
 
 

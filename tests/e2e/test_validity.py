@@ -45,9 +45,11 @@ specs = optional(
 
 @settings(
     max_examples=50,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much],
+    suppress_health_check=[
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.filter_too_much,
+        HealthCheck.too_slow,
+    ],
 )
 @given(spec=specs, policy=policies)
 def test_a_steered_pod_is_as_valid_as_it_was(api: Api, spec: Json, policy: Policy) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.policy.cel.expression import Expression, Text, literal, object_literal, text
@@ -12,7 +12,6 @@ from webhook.policy.cel.expression import Expression, Text, literal, object_lite
 CEL_ESCAPES = set('"bfnrtu')
 
 
-@settings(database=None, deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_literal_says_the_text_and_ends_at_its_last_quote(value: str) -> None:
     found = literal(value)
@@ -25,7 +24,6 @@ def test_a_literal_says_the_text_and_ends_at_its_last_quote(value: str) -> None:
     assert "\r" not in inside
 
 
-@settings(database=None, deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_literal_has_no_escape_that_cel_does_not_know(value: str) -> None:
     escapes = literal(value)[1:-1].replace("\\\\", "").split("\\")[1:]
