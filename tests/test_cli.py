@@ -35,6 +35,18 @@ def test_every_commands_help_has_an_example_of_that_command(path: tuple[str, ...
     assert f"Example: custom-scheduler {' '.join(path)}" in answer.output
 
 
+def test_every_command_says_the_same_of_where_its_kubeconfig_comes_from() -> None:
+    # As webhook.kube.config looks for it.
+    texts = {
+        option.help
+        for command in COMMANDS.values()
+        for option in command.params
+        if isinstance(option, click.Option) and option.name == "kubeconfig"
+    }
+
+    assert texts == {"Default: $KUBECONFIG, the pod's own, ~/.kube/config."}
+
+
 def test_a_setting_comes_from_the_environment_with_the_command_in_its_name() -> None:
     answer = CliRunner().invoke(
         cli.main, ["serve", "--policy", "absent.yaml"], env={"CUSTOM_SCHEDULER_SERVE_PORT": "not-a-port"}

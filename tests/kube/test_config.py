@@ -130,6 +130,21 @@ def test_a_pod_uses_its_service_account(tmp_path: Path) -> None:
     assert api.exchanges[0].headers["authorization"].lower() == "bearer sesame"
 
 
+def test_the_variable_kubeconfig_goes_before_the_pods_own_in_a_pod_too(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("sesame\n")
+    (tmp_path / "ca.crt").write_bytes(authority().cert_pem.bytes())
+    environ = {
+        "KUBECONFIG": str(write()),
+        "KUBERNETES_SERVICE_HOST": "10.0.0.1",
+        "KUBERNETES_SERVICE_PORT": "443",
+    }
+
+    client = connect(environ=environ, service_account=tmp_path)
+
+    assert client.host == "127.0.0.1:1"
+    client.close()
+
+
 def test_a_pod_needs_no_folder_that_it_can_write_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "token").write_text("sesame\n")
     (tmp_path / "ca.crt").write_bytes(authority().cert_pem.bytes())

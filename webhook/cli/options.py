@@ -17,6 +17,7 @@ __all__ = [
     "cluster_options",
     "drain_option",
     "installation_options",
+    "kubeconfig_option",
     "log_options",
     "ops_options",
     "output_option",
@@ -49,8 +50,11 @@ def _options(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _
     return decorate
 
 
+kubeconfig_option = click.option(
+    "--kubeconfig", type=FILE, help="Default: $KUBECONFIG, the pod's own, ~/.kube/config."
+)
 cluster_options = _options(
-    click.option("--kubeconfig", type=FILE, help="Default: the pod's own, $KUBECONFIG, ~/.kube/config."),
+    kubeconfig_option,
     click.option(
         "--namespace",
         help="Where this program keeps its objects. Default: the pod's own, or custom-scheduler.",
@@ -62,7 +66,7 @@ cluster_options = _options(
     ),
 )
 installation_options = _options(
-    click.option("--kubeconfig", type=FILE, help="Default: $KUBECONFIG, the pod's own, ~/.kube/config."),
+    kubeconfig_option,
     click.option("--namespace", help="Where custom-scheduler is installed. Default: custom-scheduler."),
 )
 ops_options = _options(

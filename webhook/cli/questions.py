@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from webhook.cli.options import FILE, installation_options, output_option
+from webhook.cli.options import FILE, installation_options, kubeconfig_option, output_option
 from webhook.settings import own_namespace
 
 __all__ = ["audit", "check", "doctor", "simulate"]
@@ -68,7 +68,7 @@ def audit(*, namespaces: tuple[str, ...], namespace: str | None, **others: Any) 
 @click.option("-n", "--namespace", help="Of POD, or of pods in FILE that name none. Default: default.")
 @click.option("--snapshot", type=FILE, help="Decide on this file; no cluster is needed.")
 @click.option("--save-snapshot", type=FILE, help="Write what was read from the cluster; it may hold secrets.")
-@click.option("--kubeconfig", type=FILE, help="Default: $KUBECONFIG, the pod's own, ~/.kube/config.")
+@kubeconfig_option
 @click.option("--scheduler-config", type=FILE, help="A SchedulerConfiguration. Default: the default plugins.")
 @click.option(
     "--limit",

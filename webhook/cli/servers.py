@@ -12,6 +12,7 @@ from webhook.cli.options import (
     PORT,
     cluster_options,
     drain_option,
+    kubeconfig_option,
     log_options,
     ops_options,
     pair_options,
@@ -118,7 +119,7 @@ def binder(*, namespace: str | None, log_format: LogFormat, log_level: LogLevel,
 @pair_options
 @click.option("--client-ca", type=FILE, help="The CA of kube-scheduler's client certificate, PEM.")
 @tls_min_version_option
-@click.option("--kubeconfig", type=FILE, help="Default: the pod's own, $KUBECONFIG, ~/.kube/config.")
+@kubeconfig_option
 @click.option(
     "--scheduler-config",
     type=FILE,
