@@ -8,10 +8,10 @@ from functools import partial
 
 from webhook.errors import ConfigurationError
 from webhook.extender.service import ExtenderService
+from webhook.extender.unasked_points import tell_of_unasked_points
 from webhook.kube.clock import boot_time
 from webhook.kube.config import connect
 from webhook.observe.exposition import forget_worker
-from webhook.observe.scheduling_metrics import observe_plugin
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import (
     PluginRef,
@@ -23,6 +23,7 @@ from webhook.scheduling.config import (
 )
 from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.profile import build_framework
+from webhook.scheduling.time_budget import TimeBudget
 from webhook.scheduling.timing import Timing
 from webhook.server.certificates import FileCertificates
 from webhook.serving.application import serve
@@ -60,13 +61,14 @@ def run(settings: ExtenderSettings) -> int:
     )
     # Faults are told before any fork.
     certificates()
-    build_framework(profile, registry, Cache(), random.Random())  # noqa: S311 (draws nothing)
+    framework = build_framework(profile, registry, Cache(), random.Random())  # noqa: S311 (draws nothing)
     connect(settings.kubeconfig).close()
+    tell_of_unasked_points(framework.plugins)
 
     def make_service() -> ExtenderService:
         cache = Cache(clock=boot_time)
         rng = random.Random()  # noqa: S311 (draws one of several best nodes)
-        timing = Timing(time.perf_counter, observe_plugin)
+        timing = Timing(time.perf_counter, TimeBudget().report)
         return ExtenderService(
             connect(settings.kubeconfig),
             cache=cache,

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from webhook.binder.plugins import Plugins
 from webhook.binder.service import BinderService
-from webhook.binder.time_budget import TimeBudget
 from webhook.kube.clock import boot_time
 from webhook.kube.config import connect
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import PluginSource
+from webhook.scheduling.time_budget import TimeBudget
 from webhook.scheduling.timing import Timing
 
 __all__ = ["Scheduler"]

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.binder.time_budget import TimeBudget
 from webhook.observe.plugin_metrics import usage
+from webhook.scheduling.time_budget import TimeBudget
 
 
 def test_a_call_over_budget_is_counted_and_told_of_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:

@@ -11,7 +11,7 @@ from webhook.observe.scheduling_metrics import observe_plugin
 
 __all__ = ["TimeBudget"]
 
-log = logging.getLogger("custom_scheduler.binder")
+log = logging.getLogger("custom_scheduler.scheduling")
 
 # A decision takes about a millisecond. With this much for each, ten pods a second are placed at most.
 BUDGET_SECONDS = 0.1
