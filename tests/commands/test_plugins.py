@@ -89,6 +89,10 @@ def test_one_plugin_is_described_with_how_profiles_use_it(configuration: Path) -
     assert "Profile plain" not in result.stdout
 
 
+def test_the_arguments_of_a_built_in_plugin_are_in_its_description() -> None:
+    assert "Args: `labels`" in run("describe", "NodeLabel").stdout
+
+
 def test_a_description_can_be_read_by_a_program(configuration: Path) -> None:
     described = json.loads(run("describe", "Calm", "--scheduler-config", configuration, "-o", "json").stdout)
 

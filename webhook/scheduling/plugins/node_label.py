@@ -17,7 +17,7 @@ from webhook.scheduling.plugin import Handle, Local
 from webhook.scheduling.plugins.hints import when_node_lets_in
 from webhook.scheduling.status import Code, Reason
 
-__all__ = ["NodeLabel"]
+__all__ = ["NodeLabel", "NodeLabelArgs"]
 
 _Key: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -29,7 +29,7 @@ class NodeLabelArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class NodeLabel:
-    """Asks for the presence of its labels on every node."""
+    """Args: `labels`, the keys that a node must all have; `custom` alone if not given."""
 
     local = Local.NODE
 
