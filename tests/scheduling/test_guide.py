@@ -6,6 +6,7 @@ import json
 import random
 import re
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import msgspec
@@ -83,7 +84,7 @@ def test_a_plugin_with_the_hint_of_the_guide_waits_for_nodes_that_say_when_they_
     (methods,) = _python("Which events help")
     (imports,) = _python("Extension points")
     namespace: dict[str, Any] = {}
-    exec(f"{imports}\nclass Newest:\n{methods}", namespace)  # noqa: S102 (of our own guide)
+    exec(f"{imports}\nclass Newest:\n{indent(methods, '    ')}", namespace)  # noqa: S102 (of our own guide)
     hints = QueueingHints({"Newest": namespace["Newest"]().events_to_register()})
 
     def strategy(*, action: Action, **labels: str) -> QueueingStrategy:
