@@ -19,6 +19,7 @@ from webhook.kube.backoff import Backoff
 from webhook.kube.events import EventRecorder
 from webhook.kube.informer import Change
 from webhook.scheduling.cache import Cache
+from webhook.scheduling.made import Made
 from webhook.scheduling.objects import Node, Pod
 from webhook.scheduling.testing import make_framework, make_pod
 
@@ -60,6 +61,7 @@ class Scheduler:
         self.is_leader = True
         self.cache = Cache()
         self.suspected: list[tuple[str, str]] = []
+        self.released: list[Made] = []
         self.recorder = EventRecorder(api.client(), instance="test")
         self.conditions = ConditionWriter(api.client())
         self._results = threading.Semaphore(0)
@@ -78,6 +80,7 @@ class Scheduler:
             takeover=Takeover([listing], lambda: self.now),
             is_leader=lambda: self.is_leader,
             suspect=lambda plugin, why: self.suspected.append((plugin, why)),
+            release=self.released.extend,
             clock=lambda: self.now,
         )
         listing.relisted = self.loop.listed

@@ -14,6 +14,7 @@ import pytest
 
 from tests.waiting import eventually
 from webhook.binder.plugins import Plugins, PluginState
+from webhook.binder.retirement import Retirement
 from webhook.errors import ConfigurationError
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.testing import make_cache, make_node, make_pod
@@ -479,6 +480,118 @@ def test_a_hundred_reloads_leave_neither_frameworks_nor_modules_nor_threads_behi
     assert threading.active_count() == threads
 
 
+def replaced(before: Mapping[str, Framework], plugins: Plugins) -> Mapping[str, Framework]:
+    """Poll, and do with what comes what the scheduling thread does where no pod is on its way."""
+    now = plugins.poll()
+    assert now is not None, "nothing has changed"
+    retirement = Retirement(plugins.release)
+    retirement.replaced(before, now)
+    retirement.settle(now.values)
+    return now
+
+
+# It has a thread from its `__init__` to its `close`.
+THREADED = """
+import threading
+from webhook.scheduling.registry import plugin
+
+@plugin("{name}")
+class Mine:
+    def __init__(self, args, handle):
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.over.wait, name="of plugin {version}", daemon=True)
+        self.thread.start()
+
+    def filter_node(self, pod, node):
+        return None
+
+    def close(self):
+        self.over.set()
+        self.thread.join()
+"""
+
+
+def threads() -> list[str]:
+    """The threads of plugins that are alive."""
+    return sorted(each.name for each in threading.enumerate() if each.name.startswith("of plugin"))
+
+
+def threaded(place: Place, version: int, *, name: str = "Acme") -> None:
+    (place.directory / f"{name.lower()}.py").write_text(THREADED.format(name=name, version=version))
+
+
+def test_of_a_plugin_with_a_thread_there_is_one_whatever_the_number_of_reloads(place: Place) -> None:
+    threaded(place, 0)
+    place.enable("Acme")
+    plugins = Plugins(place.configuration)
+    plugins.check()
+    frameworks: Mapping[str, Framework] = plugins.build(make_cache(), random.Random(0))
+    seen = []
+
+    for version in range(1, 6):
+        threaded(place, version)
+        frameworks = replaced(frameworks, plugins)
+        plugins.poll()
+        seen.append(threads())
+    plugins.close()
+
+    assert seen == [[f"of plugin {version}"] for version in range(1, 6)]
+    assert threads() == []
+
+
+def test_what_is_made_for_a_check_is_closed_with_it(place: Place) -> None:
+    threaded(place, 1)
+    place.enable("Acme")
+
+    Plugins(place.configuration).check()
+
+    assert threads() == []
+
+
+def test_a_plugin_that_is_replaced_is_closed_only_once_it_is_released(place: Place) -> None:
+    threaded(place, 1)
+    place.enable("Acme")
+    plugins = place.start()
+
+    threaded(place, 2)
+    plugins.poll()
+    plugins.poll()
+
+    assert threads() == ["of plugin 1", "of plugin 2"]
+    plugins.close()
+
+
+def test_plugins_that_were_made_for_a_change_that_is_refused_are_closed(place: Place) -> None:
+    threaded(place, 1)
+    place.enable("Acme")
+    plugins = place.start()
+
+    threaded(place, 2)
+    threaded(place, 3, name="Other")
+    place.write("broken.py", "Broken", init="1 / 0")
+    place.enable("Acme", "Other", "Broken")
+    plugins.poll()
+
+    # The configuration needs the plugin that can't be made, so only what needs it not is in force.
+    made = [each for each in plugins.states() if each.state == "in use" and each.version]
+    assert len(threads()) == len(made) + 1  # and the one that is replaced and not released
+    plugins.close()
+    assert threads() == []
+
+
+def test_a_suspended_plugin_is_closed(place: Place) -> None:
+    threaded(place, 1)
+    place.enable("Acme")
+    plugins = Plugins(place.configuration)
+    frameworks = plugins.build(make_cache(), random.Random(0))
+
+    plugins.suspend("Acme", "it failed")
+    replaced(frameworks, plugins)
+    plugins.poll()
+
+    assert threads() == []
+
+
 def allocated() -> int:
     """Bytes of Python objects that are alive."""
     gc.collect()
@@ -488,7 +601,8 @@ def allocated() -> int:
 def test_a_hundred_reloads_cost_less_than_a_mebibyte(place: Place) -> None:
     place.write("a.py", "Acme", "0")
     place.enable("Acme")
-    plugins = place.start()
+    plugins = Plugins(place.configuration)
+    frameworks: Mapping[str, Framework] = plugins.build(make_cache(make_node("node")), random.Random(0))
     tracemalloc.start()
     try:
         before = 0
@@ -496,7 +610,7 @@ def test_a_hundred_reloads_cost_less_than_a_mebibyte(place: Place) -> None:
             if number == 21:  # what is kept once, like compiled patterns, is there by now
                 before = allocated()
             place.write("a.py", "Acme", str(number))
-            said(plugins.poll())
+            frameworks = replaced(frameworks, plugins)
         grown = allocated() - before
     finally:
         tracemalloc.stop()

@@ -10,12 +10,15 @@ from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
 from webhook.scheduling.framework import Framework
+from webhook.scheduling.made import close_plugins
 from webhook.scheduling.nodes import NodeInfo
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.plugin_manager import load_plugins
-from webhook.scheduling.profile import build_framework
+from webhook.scheduling.profile import DEFAULT_PLUGINS, build_framework
 from webhook.scheduling.status import SUCCESS, Code, Status, wait
 from webhook.scheduling.testing import make_framework, make_node
+
+DEFAULTS = [ref.name for ref in DEFAULT_PLUGINS]
 
 
 class Never:
@@ -58,6 +61,17 @@ class Account:
         self.unreserved.append(pod.metadata.name)
 
 
+class Closing(Account):
+    """Takes note of how many it had been told to take back when it was closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed: list[int] = []
+
+    def close(self) -> None:
+        self.closed.append(len(self.unreserved))
+
+
 class LastFirst:
     """Sorts the younger pod before the older one."""
 
@@ -73,6 +87,17 @@ def last_first(cache: Cache) -> Framework:
     )
     profile = Profile(plugins=PluginsConfig(queue_sort=instead))
     return build_framework(profile, registry, cache, random.Random(0))
+
+
+def without(name: str, running: Framework, cache: Cache) -> Framework:
+    """The same framework, with the same plugins but one."""
+    registry = load_plugins()
+    others = {each: made for each, made in running.plugins.made.items() if each not in (name, *DEFAULTS)}
+    for made in others.values():
+        registry.add(made.registration)
+    enabled = tuple(PluginRef(name=each) for each in others)
+    profile = Profile(plugins=PluginsConfig(multi_point=PluginSetConfig(enabled=enabled)))
+    return build_framework(profile, registry, cache, random.Random(0), previous=running)
 
 
 def test_a_pod_that_an_unloaded_plugin_rejected_is_tried_again() -> None:
@@ -155,6 +180,66 @@ def test_a_binding_under_way_ends_with_the_plugins_it_began_with() -> None:
 
     assert old.unreserved == old.reserved
     assert new.unreserved == []
+
+
+def test_a_plugin_that_is_replaced_is_released_at_once_where_no_pod_is_on_its_way_with_it() -> None:
+    with scheduling(Closing=Closing()) as scheduler:
+        scheduler.loop.replace({"custom-scheduler": make_framework(scheduler.cache)})
+        scheduler.settle()
+
+        assert "Closing" in [made.registration.name for made in scheduler.released]
+
+
+def test_a_plugin_that_stays_is_not_released() -> None:
+    with scheduling(Closing=Closing()) as scheduler:
+        same = scheduler.loop._frameworks["custom-scheduler"]
+        scheduler.loop.replace({"custom-scheduler": same})
+        scheduler.settle()
+
+        assert scheduler.released == []
+
+
+def test_a_plugin_is_released_only_after_the_binding_that_began_with_it() -> None:
+    closing = Closing()
+    sent, replaced = threading.Event(), threading.Event()
+
+    def refuse_once_replaced(exchange: Exchange) -> None:
+        if sent.is_set():
+            created(exchange)
+            return
+        sent.set()
+        assert replaced.wait(PATIENCE_SECONDS)
+        exchange.refuse(500)
+
+    with scheduling(refuse_once_replaced, Closing=closing) as scheduler:
+        scheduler.add(make_node("node-1"), pod("a"))
+        assert sent.wait(PATIENCE_SECONDS)
+        scheduler.loop.replace({"custom-scheduler": make_framework(scheduler.cache)})
+        scheduler.settle()
+        assert scheduler.released == []
+        replaced.set()
+        scheduler.expect_result()
+
+        close_plugins(scheduler.released)
+
+    assert closing.closed == [1]
+
+
+def test_a_plugin_is_released_only_after_the_wait_at_permit_that_began_with_it() -> None:
+    closing = Closing()
+    with scheduling(Hold=Hold(), Closing=closing) as scheduler:
+        scheduler.add(make_node("node-1"), pod("a"))
+        scheduler.settle()
+        running = scheduler.loop._frameworks["custom-scheduler"]
+        scheduler.loop.replace({"custom-scheduler": without("Closing", running, scheduler.cache)})
+        scheduler.settle()
+        assert [waiting.pod.metadata.name for waiting in scheduler.cache.waiting_pods] == ["a"]
+        assert scheduler.released == []
+
+        scheduler.delete(pod("a"))
+        scheduler.settle()
+
+        assert [made.registration.name for made in scheduler.released] == ["Closing"]
 
 
 def test_pods_that_are_queued_are_put_into_the_new_order() -> None:

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import random
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, FakeApi
 from tests.waiting import eventually
+from webhook.binder.plugins import Plugins
 from webhook.binder.service import BinderService
 from webhook.kube.elector import LeaseTiming
 from webhook.scheduling.cache import Cache
@@ -163,6 +166,67 @@ def test_of_two_replicas_one_binds_and_the_other_goes_on_when_it_stops() -> None
             assert cluster.holder == "two"
             sent = [exchange.path for exchange in api.exchanges if exchange.path.endswith("/binding")]
             assert len(sent) == 2
+
+
+PLUGIN = f"""
+from {__name__} import Closing
+from webhook.scheduling.registry import register_plugin
+register_plugin("Closing", lambda args, handle: Closing())
+"""
+ENABLED = """
+apiVersion: custom-scheduler.io/v1alpha1
+kind: SchedulerConfiguration
+pluginSources: [{{directory: {directory}}}]
+profiles:
+- plugins: {{multiPoint: {{enabled: [{{name: Closing}}]}}}}
+"""
+
+
+class Closing:
+    """Tells how many of its kind are not closed."""
+
+    alive = 0
+
+    def __init__(self) -> None:
+        type(self).alive += 1
+
+    def filter_node(self, _pod: object, _node: object) -> None:
+        pass
+
+    def close(self) -> None:
+        type(self).alive -= 1
+
+
+def test_plugins_are_closed_when_others_come_and_when_it_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webhook.binder.service.PLUGIN_POLL_SECONDS", 0.01)
+    place = tmp_path / "scheduler.yaml"
+    (tmp_path / "closing.py").write_text(PLUGIN)
+    place.write_text(ENABLED.format(directory=tmp_path))
+    monkeypatch.setattr(Closing, "alive", 0)
+    plugins, cache = Plugins(place), Cache()
+    frameworks = plugins.build(cache, random.Random(0))
+
+    with FakeApi(Cluster()) as api:
+        binder = BinderService(
+            api.client(),
+            cache=cache,
+            frameworks=frameworks,
+            plugins=plugins,
+            namespace="ns",
+            identity="one",
+            timing=QUICK,
+        )
+        binder.start()
+        try:
+            place.write_text(ENABLED.format(directory=tmp_path).replace("[{name: Closing}]", "[]"))
+            eventually(lambda: Closing.alive == 0, "the plugin is closed once nothing uses it")
+            place.write_text(ENABLED.format(directory=tmp_path))
+            eventually(lambda: Closing.alive == 1, "another one is made")
+        finally:
+            binder.stop()
+    assert Closing.alive == 0
 
 
 def test_an_api_server_that_is_away_at_the_start_is_waited_for() -> None:

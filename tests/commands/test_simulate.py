@@ -222,6 +222,29 @@ def test_the_configurations_profile_decides(snapshot: Path, tmp_path: Path) -> N
     assert answer.exit_code == 0
 
 
+def test_plugins_are_closed_after_the_last_decision(snapshot: Path, tmp_path: Path) -> None:
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "talking.py").write_text(
+        "from webhook.scheduling.registry import plugin\n"
+        "@plugin('Talking')\n"
+        "class Talking:\n"
+        "    def filter_node(self, pod, node): print('asked')\n"
+        "    def close(self): print('closed')\n"
+    )
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: custom-scheduler.io/v1alpha1\nkind: SchedulerConfiguration\n"
+        f"pluginSources: [{{directory: {tmp_path / 'plugins'}}}]\n"
+        "profiles: [{plugins: {multiPoint: {enabled: [{name: Talking}]}}}]\n"
+    )
+    file = written(tmp_path, pod("web"))
+
+    answer = simulate("-f", file, "--snapshot", snapshot, "--scheduler-config", config)
+
+    said = [line for line in answer.stdout.splitlines() if line in ("asked", "closed")]
+    assert (said[0], said[-1], said.count("closed")) == ("asked", "closed", 1)
+
+
 def test_standard_input_is_read_for_a_dash(snapshot: Path) -> None:
     answer = simulate("-f", "-", "--snapshot", snapshot, stdin=json.dumps(pod("web")))
 

@@ -75,6 +75,10 @@ class BindingCycles:
         """How many bindings the binder hasn't reported yet; those that wait at Permit aren't with it."""
         return len(self._in_flight)
 
+    def frameworks(self) -> set[Framework]:
+        """Return those that pods on their way began with, and go on with whatever has replaced them."""
+        return {binding.framework for binding in (*self._waiting.values(), *self._in_flight.values())}
+
     def begin(self, queued: QueuedPod, placement: Placement, framework: Framework, started_at: float) -> None:
         """Assume the pod on its node, ask the plugins, and have it bound at once or after it has waited."""
         pod, node_name = queued.pod, placement.node_name

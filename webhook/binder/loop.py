@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TypeVar
@@ -16,6 +16,7 @@ from webhook.binder.failures import FailureHandler
 from webhook.binder.queue import SchedulingQueue
 from webhook.binder.queued_pod import QueuedPod
 from webhook.binder.reporter import Reporter
+from webhook.binder.retirement import Retirement
 from webhook.binder.suspicion import Suspicion
 from webhook.binder.takeover import Listing, Takeover
 from webhook.kube.informer import Change
@@ -26,6 +27,7 @@ from webhook.scheduling.cache import Cache
 from webhook.scheduling.containment import described
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.kinds import Kind
+from webhook.scheduling.made import Made
 from webhook.scheduling.objects import Node, NodeMetrics, Pod
 from webhook.scheduling.outcome import Placement, PluginFailure
 from webhook.scheduling.status import SUCCESS, Code, Status
@@ -48,7 +50,8 @@ class SchedulingLoop:
     """Takes in what the other threads tell, and places one pod at a time while this replica leads.
 
     All public methods but `run` only put something into the inbox, and may be called from any thread.
-    `is_leader` has to agree before each decision. `suspect` hears of a plugin that fails again and again, and why.
+    `is_leader` has to agree before each decision. `suspect` hears of a plugin that fails again and again, and why;
+    `release` gets those that `replace` has taken out, once no pod is on its way with them.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class SchedulingLoop:
         takeover: Takeover,
         is_leader: Callable[[], bool],
         suspect: Callable[[str, str], None] = lambda _plugin, _why: None,
+        release: Callable[[Collection[Made]], None] = lambda _made: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._cache = cache
@@ -71,6 +75,7 @@ class SchedulingLoop:
         self._is_leader = is_leader
         self._clock = clock
         self._suspicion = Suspicion(suspect)
+        self._retirement = Retirement(release)
         self._queue = SchedulingQueue(self._frameworks, clock, self._take_admission)
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._failures = FailureHandler(self._queue, reporter)
@@ -149,6 +154,7 @@ class SchedulingLoop:
                 self._take(self._inbox.get())
             if self._stopped:
                 return
+            self._retirement.settle(self._in_use)
             self._queue.flush()
             self._cache.waiting_pods.expire(self._clock())
             takeover_due = self._takeover.step()
@@ -241,9 +247,13 @@ class SchedulingLoop:
         changed = {
             name: framework.plugins_unlike(self._frameworks[name]) for name, framework in frameworks.items()
         }
+        self._retirement.replaced(self._frameworks, {**self._frameworks, **frameworks})
         self._frameworks.update(frameworks)
         self._cycles.give_up_waiting_for(changed)
         self._queue.reconsider(frameworks)
+
+    def _in_use(self) -> Iterable[Framework]:
+        return (*self._frameworks.values(), *self._cycles.frameworks())
 
     def _take_measurements(self, measurements: Sequence[NodeMetrics]) -> None:
         self._cache.memory.measure(measurements)

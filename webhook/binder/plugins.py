@@ -5,21 +5,23 @@ from __future__ import annotations
 import logging
 import random
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 from webhook.binder.differences import differences
 from webhook.binder.in_force import InForce, PluginState
+from webhook.binder.lifetimes import Lifetimes
 from webhook.documents import read_document
 from webhook.errors import ConfigurationError
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import KIND, SchedulerConfiguration, parse_configuration
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.loading import watched
+from webhook.scheduling.made import Made, close_plugins
 from webhook.scheduling.plugin_manager import Loaded, Offer, PluginManager
-from webhook.scheduling.profile import build_frameworks
+from webhook.scheduling.profile import build_frameworks, made_of
 from webhook.scheduling.registry import Registration
 from webhook.scheduling.timing import Timing
 
@@ -34,9 +36,10 @@ log = logging.getLogger("custom_scheduler.binder")
 class Plugins:
     """What a configuration file says, with the plugins of its sources; raises ConfigurationError.
 
-    Made in a process that may fork afterwards, and built in the one that schedules. From then on one thread at a time
-    calls `poll`; `suspend` and `states` may be called from any, and go by what is in force. What is wrong with a
-    change is logged once, and what ran before goes on; other changes take effect.
+    Made and checked in a process that may fork afterwards, and built in the one that schedules. From then on one
+    thread at a time calls `poll`, and at last `close`; `suspend`, `release` and `states` may be called from any, and go
+    by what is in force. What is wrong with a change is logged once, and what ran before goes on; other changes take
+    effect.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -51,6 +54,9 @@ class Plugins:
         self._refused: list[_Wish] = []
         self._faults: list[str] = []
         self._lock = threading.Lock()
+        self._lifetimes = Lifetimes()
+        # By each attempt to put a change in force.
+        self._tried: list[Made] = []
         self._to_suspend: dict[str, tuple[str, Registration]] = {}
 
     @property
@@ -58,17 +64,28 @@ class Plugins:
         """The configuration in force."""
         return self._in_force.configuration
 
+    def check(self) -> None:
+        """Build all once for nothing: raises the ConfigurationError that `build` would raise."""
+        self.build(Cache(), random.Random())  # noqa: S311 (draws nothing)
+        self.close()
+
     def build(self, cache: Cache, rng: random.Random, timing: Timing | None = None) -> dict[str, Framework]:
         """Return the frameworks by schedulerName, with plugins of their own; raises ConfigurationError."""
         self._cache, self._rng, self._timing = cache, rng, timing
         with watched():
             self._in_force = self._built(replace(self._in_force, frameworks={}))
+        self._lifetimes.begin(made_of(self._in_force.frameworks))
         return dict(self._in_force.frameworks)
 
     def poll(self) -> Mapping[str, Framework] | None:
-        """Look once for changes; return the frameworks anew if there are any."""
+        """Look once for changes; return the frameworks anew if there are any. Plugins that were released are closed."""
         before, faults = self._in_force, list[str]()
+        with watched():
+            self._lifetimes.end_released()
+        self._tried.clear()
         now = self._with_suspensions(before, self._with_changes(before, faults), faults)
+        self._lifetimes.begin(made_of(now.frameworks))
+        close_plugins(self._tried, but=(*made_of(before.frameworks), *made_of(now.frameworks)))
         for fault in dict.fromkeys(faults):
             if fault not in self._faults:
                 log.error("%s; what ran before goes on", fault)
@@ -92,6 +109,15 @@ class Plugins:
                 return False
             self._to_suspend[name] = why, now.loaded.registry.get(name)
         return True
+
+    def release(self, made: Iterable[Made]) -> None:
+        """Have plugins closed by the next `poll`: no pod is on its way with them, and none will be."""
+        self._lifetimes.release(made)
+
+    def close(self) -> None:
+        """Close all plugins; only `states` and `build` may follow."""
+        with watched():
+            self._lifetimes.end_all()
 
     def states(self) -> list[PluginState]:
         """Return what there is, by source and name."""
@@ -204,6 +230,7 @@ class Plugins:
         frameworks = build_frameworks(
             profiles, registry, self._cache, self._rng, self._timing, previous=wish.frameworks
         )
+        self._tried += made_of(frameworks)
         return replace(wish, frameworks=frameworks)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from webhook.binder.binding import BindPool
 from webhook.binder.condition import ConditionWriter
@@ -23,6 +23,7 @@ from webhook.periodic import PeriodicThread
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.kinds import NO_NODE_METRICS, NODE_METRICS_PATH, NODE_METRICS_SECONDS
+from webhook.scheduling.made import Made
 from webhook.scheduling.objects import NodeMetrics
 
 __all__ = ["BinderService"]
@@ -39,7 +40,7 @@ class BinderService:
     `start` waits for nothing from outside: an API server that is away is asked again until it answers. Replicas
     that don't lead follow the watches too, and so can take over at once. `identity` must be this process's alone.
     `plugins`, from which the frameworks were built, is followed for changes.
-    `stop` also closes `client`.
+    `stop` also closes `client` and `plugins`.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class BinderService:
             takeover=Takeover(self._watches.listings, time.monotonic),
             is_leader=self._elector.is_leader,
             suspect=self._suspect,
+            release=self._release,
         )
         self._plugins = plugins
         self._plugin_thread = PeriodicThread("plugins", self._poll_plugins, seconds=PLUGIN_POLL_SECONDS)
@@ -122,6 +124,8 @@ class BinderService:
         self._loop.stop()
         for thread in self._threads.values():
             thread.join()
+        if self._plugins is not None:
+            self._plugins.close()
         self._conditions.close()
         self._recorder.close(timeout)
         self._client.close()
@@ -172,6 +176,10 @@ class BinderService:
                 action="Suspending",
                 note=f"plugin {plugin} is to be left out until it or the configuration changes: {why}",
             )
+
+    def _release(self, made: Collection[Made]) -> None:
+        if self._plugins is not None:
+            self._plugins.release(made)
 
     def _schedule(self) -> None:
         try:

@@ -64,6 +64,7 @@ def run(settings: ExtenderSettings) -> int:
     framework = build_framework(profile, registry, Cache(), random.Random())  # noqa: S311 (draws nothing)
     connect(settings.kubeconfig).close()
     tell_of_unasked_points(framework.plugins)
+    framework.close()
 
     def make_service() -> ExtenderService:
         cache = Cache(clock=boot_time)

@@ -32,7 +32,7 @@ class Scheduler:
         self._kubeconfig = kubeconfig
         self._namespace = namespace
         # Arguments of plugins are checked as the plugins are made, and a kubeconfig as it is loaded.
-        self._plugins.build(Cache(), random.Random())  # noqa: S311 (draws nothing)
+        self._plugins.check()
         connect(kubeconfig).close()
 
     @property

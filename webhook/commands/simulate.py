@@ -52,33 +52,34 @@ def run(
     manifests = list(_pods(file)) if file is not None else []
     configuration = load_configuration(scheduler_config) if scheduler_config else SchedulerConfiguration()
     terminal = Terminal()
-    with closing(terminal.progress()) as progress:
-        world = World(progress.show)
-        simulation = Simulation(world, configuration)
-        if snapshot is not None:
-            world.read_snapshot(snapshot)
-        else:
-            _read_cluster(world, kubeconfig, save_snapshot)
-        pods = [
-            simulation.from_manifest(manifest, namespace=namespace or DEFAULT_NAMESPACE)
-            for manifest in manifests
-        ]
-        if named is not None:
-            pods.append(simulation.live(*named))
-    terminal.notes(world.notes)
-    fits = True
-    for index, each in enumerate(pods):
-        told = simulation.decide(each)
-        fits = fits and told.node is not None
-        if output == "json":
-            terminal.json(_document(told), indent=None)
-        else:
-            if index:
-                terminal.line("")
-            _print(told, each, simulation, limit, terminal)
-    if not pods and output == "text":
-        terminal.line(f"Saved to {save_snapshot}; decide on it with --snapshot {save_snapshot}")
-    return 0 if fits else 1
+    with ExitStack() as stack:
+        with closing(terminal.progress()) as progress:
+            world = World(progress.show)
+            simulation = stack.enter_context(closing(Simulation(world, configuration)))
+            if snapshot is not None:
+                world.read_snapshot(snapshot)
+            else:
+                _read_cluster(world, kubeconfig, save_snapshot)
+            pods = [
+                simulation.from_manifest(manifest, namespace=namespace or DEFAULT_NAMESPACE)
+                for manifest in manifests
+            ]
+            if named is not None:
+                pods.append(simulation.live(*named))
+        terminal.notes(world.notes)
+        fits = True
+        for index, each in enumerate(pods):
+            told = simulation.decide(each)
+            fits = fits and told.node is not None
+            if output == "json":
+                terminal.json(_document(told), indent=None)
+            else:
+                if index:
+                    terminal.line("")
+                _print(told, each, simulation, limit, terminal)
+        if not pods and output == "text":
+            terminal.line(f"Saved to {save_snapshot}; decide on it with --snapshot {save_snapshot}")
+        return 0 if fits else 1
 
 
 def _named(pod: str, namespace: str | None) -> tuple[str, str]:

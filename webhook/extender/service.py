@@ -20,7 +20,7 @@ __all__ = ["ExtenderService"]
 
 
 class ExtenderService:
-    """Answers kube-scheduler by one profile, over a picture of the cluster of its own. `stop` closes `client`."""
+    """Answers kube-scheduler by one profile, over a picture of the cluster of its own. `stop` closes `client` and `framework`."""
 
     def __init__(
         self,
@@ -35,6 +35,7 @@ class ExtenderService:
     ) -> None:
         lock = threading.Lock()
         self._client = client
+        self._framework = framework
         self._certificates = certificates
         self._mirror = Mirror(client, cache, lock)
         self.app = create_app(Verbs(framework, cache, lock, clock=clock, rng=rng, best_score=best_score))
@@ -48,6 +49,7 @@ class ExtenderService:
         """Stop what `start` started, last first."""
         self._mirror.stop()
         self._certificates.stop()
+        self._framework.close()
         self._client.close()
 
     def ssl_context(self) -> ssl.SSLContext:

@@ -13,6 +13,7 @@ from itertools import count
 
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.containment import PluginError, ask, ask_status, checked_key, first_refusal
+from webhook.scheduling.made import close_plugins
 from webhook.scheduling.measurements import Measurements
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
@@ -106,6 +107,10 @@ class Framework:
             for name in ours.keys() | theirs.keys()
             if name not in ours or name not in theirs or ours[name].plugin is not theirs[name].plugin
         )
+
+    def close(self) -> None:
+        """Close all plugins; nothing may be asked of them any more."""
+        close_plugins(self.plugins.made.values())
 
     @property
     def highest_score(self) -> int:

@@ -31,6 +31,7 @@ from webhook.scheduling.waiting_pods import WaitingPod
 __all__ = [
     "MAX_NODE_SCORE",
     "BindPlugin",
+    "ClosePlugin",
     "EventsPlugin",
     "Factory",
     "FilterPlugin",
@@ -103,6 +104,14 @@ class Factory(Protocol):
 
     def __call__(self, args: Mapping[str, Any], handle: Handle, /) -> object:
         """Return the plugin."""
+
+
+@runtime_checkable
+class ClosePlugin(Protocol):
+    """Has something to end or give back, such as a thread or a connection."""
+
+    def close(self) -> None:
+        """End it; called once, when nothing calls the plugin any more. Not on the thread that decides."""
 
 
 @runtime_checkable

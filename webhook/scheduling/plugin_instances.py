@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -14,8 +13,10 @@ from webhook.scheduling.config import Profile
 from webhook.scheduling.containment import PluginError, ask, described, faults
 from webhook.scheduling.events import ClusterEvent, ClusterEventWithHint
 from webhook.scheduling.loading import loading
+from webhook.scheduling.made import Made
 from webhook.scheduling.plugin import (
     BindPlugin,
+    ClosePlugin,
     EventsPlugin,
     FilterPlugin,
     Handle,
@@ -37,7 +38,7 @@ from webhook.scheduling.plugin import (
 )
 from webhook.scheduling.registry import Registration, Registry
 
-__all__ = ["EXTENSION_POINTS", "Made", "PluginInstances"]
+__all__ = ["EXTENSION_POINTS", "PluginInstances"]
 
 # By the field of PluginsConfig and of PluginSet.
 EXTENSION_POINTS: Mapping[str, type] = {
@@ -55,24 +56,21 @@ EXTENSION_POINTS: Mapping[str, type] = {
     "post_bind": PostBindPlugin,
 }
 _SOME_OF_THESE = (*EXTENSION_POINTS.values(), PerNodeFilterPlugin, PerNodeScorePlugin)
-_ALSO_LOOKED_FOR = (NormalizePlugin, EventsPlugin, LocalPlugin)
-_METHODS = frozenset(
-    method
-    for protocol in (*_SOME_OF_THESE, *_ALSO_LOOKED_FOR)
-    for method, promised in vars(protocol).items()
-    if inspect.isfunction(promised) and not method.startswith("_")
-)
+_ALSO_LOOKED_FOR = (NormalizePlugin, EventsPlugin, LocalPlugin, ClosePlugin)
+
+
+def _methods(*protocols: type) -> frozenset[str]:
+    return frozenset(
+        method
+        for protocol in protocols
+        for method, promised in vars(protocol).items()
+        if inspect.isfunction(promised) and not method.startswith("_")
+    )
+
+
+_METHODS = _methods(*_SOME_OF_THESE, *_ALSO_LOOKED_FOR)
 
 log = logging.getLogger("custom_scheduler.scheduling")
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A plugin, and what it was made from."""
-
-    registration: Registration
-    args: Mapping[str, Any]
-    plugin: object
 
 
 class PluginInstances:
@@ -97,7 +95,7 @@ class PluginInstances:
             args = self._args.get(name, {})
             before = self._before.get(name)
             if before is None or (before.registration.factory, before.args) != (registration.factory, args):
-                before = Made(registration, args, self._make(registration, args))
+                before = self._make(registration, args)
             self.made[name] = before
         return self.made[name].plugin
 
@@ -140,20 +138,24 @@ class PluginInstances:
                 found[name] = each.plugin.local
         return found
 
-    def _make(self, registration: Registration, args: Mapping[str, Any]) -> object:
+    def _make(self, registration: Registration, args: Mapping[str, Any]) -> Made:
         name = registration.name
         try:
             with loading(f"plugin {name} from {registration.source}"):
-                plugin = registration.factory(args, self._handle)
-            # To look at it may run code of its own.
-            _check(registration, plugin)
+                made = Made(registration, args, registration.factory(args, self._handle))
+            try:
+                # To look at it may run code of its own.
+                _check(registration, made.plugin)
+            except BaseException:
+                made.close()
+                raise
         except ConfigurationError:
             raise
         except faults() as error:
             raise ConfigurationError(
                 f"plugin {name} from {registration.source} can't be made: {described(error)}"
             ) from error
-        return plugin
+        return made
 
 
 def _check(registration: Registration, plugin: object) -> None:
@@ -164,7 +166,7 @@ def _check(registration: Registration, plugin: object) -> None:
     if not isinstance(plugin, _SOME_OF_THESE):
         raise ConfigurationError(
             f"plugin {name} from {registration.source} implements no extension point: "
-            f"it has none of the methods {', '.join(sorted(_METHODS))}"
+            f"it has none of the methods {', '.join(sorted(_methods(*_SOME_OF_THESE)))}"
         )
     for protocol in (*_SOME_OF_THESE, *_ALSO_LOOKED_FOR):
         if isinstance(plugin, protocol):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from webhook.scheduling.events import ClusterEventWithHint
+from webhook.scheduling.made import Made
 from webhook.scheduling.plugin import (
     BindPlugin,
     FilterPlugin,
@@ -23,7 +24,6 @@ from webhook.scheduling.plugin import (
     ReservePlugin,
     ScorePlugin,
 )
-from webhook.scheduling.plugin_instances import Made
 
 __all__ = ["Enabled", "PluginSet"]
 

@@ -17,6 +17,7 @@ from webhook.errors import ConfigurationError
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
 from webhook.scheduling.framework import Framework
+from webhook.scheduling.made import Made, close_plugins
 from webhook.scheduling.per_node import as_filter, as_score
 from webhook.scheduling.plugin import Handle
 from webhook.scheduling.plugin_instances import EXTENSION_POINTS, PluginInstances
@@ -24,7 +25,7 @@ from webhook.scheduling.plugin_set import Enabled, PluginSet
 from webhook.scheduling.registry import Registry
 from webhook.scheduling.timing import Timing
 
-__all__ = ["DEFAULT_PLUGINS", "build_framework", "build_frameworks"]
+__all__ = ["DEFAULT_PLUGINS", "build_framework", "build_frameworks", "made_of"]
 
 # kube-scheduler's order and weights (apis/config/v1/default_plugins.go).
 DEFAULT_PLUGINS = (
@@ -62,15 +63,24 @@ def build_frameworks(
 ) -> dict[str, Framework]:
     """Return one framework per profile, by schedulerName; raises ConfigurationError.
 
-    Plugins go on as they are where `previous` has them alike.
+    Plugins go on as they are where `previous` has them alike. If one profile can't be built, the plugins that were
+    made for the others are closed.
     """
     before = previous or {}
-    return {
-        profile.scheduler_name: build_framework(
-            profile, registry, cache, rng, timing, previous=before.get(profile.scheduler_name)
-        )
-        for profile in profiles
-    }
+    built: dict[str, Framework] = {}
+    try:
+        for profile in profiles:
+            name = profile.scheduler_name
+            built[name] = build_framework(profile, registry, cache, rng, timing, previous=before.get(name))
+    except BaseException:
+        close_plugins(made_of(built), but=made_of(before))
+        raise
+    return built
+
+
+def made_of(frameworks: Mapping[str, Framework]) -> list[Made]:
+    """Return all plugins of these frameworks."""
+    return [made for framework in frameworks.values() for made in framework.plugins.made.values()]
 
 
 def build_framework(
@@ -88,6 +98,15 @@ def build_framework(
     """
     made_before = {} if previous is None else previous.plugins.made
     instances = PluginInstances(profile, registry, Handle(profile.scheduler_name, cache), made_before)
+    try:
+        plugins = _plugin_set(profile, registry, instances)
+    except BaseException:
+        close_plugins(instances.made.values(), but=made_before.values())
+        raise
+    return Framework(profile.scheduler_name, plugins, cache, rng, timing)
+
+
+def _plugin_set(profile: Profile, registry: Registry, instances: PluginInstances) -> PluginSet:
     order = _Order(profile, registry, instances)
     order.refuse_unknown_names(profile.plugins)
     everywhere = _merged(DEFAULT_PLUGINS, profile.plugins.multi_point)
@@ -106,7 +125,7 @@ def build_framework(
         local, events = instances.local(), instances.events()
     except ConfigurationError as error:
         raise ConfigurationError(f"profile {profile.scheduler_name}: {error}") from error
-    plugins = PluginSet(
+    return PluginSet(
         queue_sort=queue_sort[0],
         normalize=instances.normalizing(),
         local=local,
@@ -114,7 +133,6 @@ def build_framework(
         made=instances.made,
         **points,
     )
-    return Framework(profile.scheduler_name, plugins, cache, rng, timing)
 
 
 class _Order:

@@ -111,7 +111,7 @@ def collecting(registry: Registry) -> Iterator[None]:
 
 
 def register_plugin(name: str, factory: Factory) -> None:
-    """Make a plugin available under a name; `factory(args, handle)` is called once per profile that uses it.
+    """Make a plugin available under a name; `factory(args, handle)` is called for each profile that uses it, and anew as it changes.
 
     Raises ConfigurationError if the name is taken.
     """
