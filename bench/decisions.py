@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import gc
-import os
 import random
 import statistics
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import click
 import msgspec
 
 from bench.clusters import SHAPES, filled_cache, waiting_pods
 from bench.plugin_levels import LEVELS, PluginBench
-from bench.report import Figure, print_figures, print_table
+from bench.report import Figure, Judged, print_figures, print_table, verdicts
 from webhook.observe.scheduling_metrics import observe_plugin
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import Profile
@@ -25,7 +25,7 @@ from webhook.scheduling.plugin_manager import load_plugins
 from webhook.scheduling.profile import build_framework
 from webhook.scheduling.timing import Timing as PluginTiming
 
-__all__ = ["BUDGET_US", "main"]
+__all__ = ["BUDGET_US", "PODS_GROWTH", "main"]
 
 BENCH = "decisions"
 SIZES = (100, 1_000, 5_000, 15_000)
@@ -40,6 +40,9 @@ BUDGET_US = {
     "plugin-per-node": 10_000,
     "plugin-vectorised": 200,
 }
+# How many times as long a decision may take with the most pods on each node as with the fewest; and with more nodes,
+# at most as many times as there are more.
+PODS_GROWTH = 1.5
 
 _WARM_UP = 50
 # So many of the pods that were just placed stay, as their bindings take a while; then they are taken back.
@@ -131,13 +134,44 @@ def main(*, sizes: tuple[int, ...], runs: int, decisions: int) -> None:
             timings[f"{level}/{BUDGET_NODES}"] = _timing(
                 PluginBench(level, nodes=BUDGET_NODES), runs, decisions
             )
-        for line in _verdicts(timings):
-            click.echo(line)
-    print_figures(
-        Figure(bench=BENCH, case=name, unit=unit, ours=round(ours, 2), runs=runs)
-        for name, timing in timings.items()
-        for unit, ours in (("p50 µs", timing.p50), ("p99 µs", timing.p99))
-    )
+    found = [*figures(timings, runs), *growth(timings, sizes, runs)]
+    for line in verdicts(found):
+        click.echo(line)
+    print_figures(found)
+
+
+def figures(timings: Mapping[str, Timing], runs: int) -> Iterator[Figure]:
+    """Yield the figures of each case; what has a budget is judged."""
+    budgets = {f"{shape}/{BUDGET_NODES}": budget for shape, budget in BUDGET_US.items()}
+    for name, timing in timings.items():
+        p50 = Figure(bench=BENCH, case=name, unit="p50 µs", ours=round(timing.p50, 2), runs=runs)
+        yield Judged.of(p50, budgets[name]) if name in budgets else p50
+        yield Figure(bench=BENCH, case=name, unit="p99 µs", ours=round(timing.p99, 2), runs=runs)
+
+
+def growth(timings: Mapping[str, Timing], sizes: Iterable[int], runs: int) -> Iterator[Judged]:
+    """Yield how many times as long the median takes with more nodes, where it grows most for their number, and with more pods."""
+
+    def judged(fewer: Case, more: Case, budget: float) -> Judged:
+        times = timings[more.name].p50 / timings[fewer.name].p50
+        case = f"{fewer.name}-{more.name.partition('/')[2]}"
+        figure = Figure(bench=BENCH, case=case, unit="times", ours=round(times, 2), runs=runs)
+        return Judged.of(figure, budget)
+
+    for shape in SHAPES:
+        steps = [
+            judged(Case(shape=shape, nodes=fewer), Case(shape=shape, nodes=more), more / fewer)
+            for fewer, more in pairwise(sorted(set(sizes)))
+        ]
+        if steps:
+            yield max(steps, key=lambda step: step.ours / step.budget)
+        numbers = sorted(OTHER_PODS_PER_NODE)
+        fewest, most = (
+            Case(shape=shape, nodes=BUDGET_NODES, pods_per_node=number)
+            for number in (numbers[0], numbers[-1])
+        )
+        if most.name in timings:
+            yield judged(fewest, most, PODS_GROWTH)
 
 
 def _timing(bench: Bench | PluginBench, runs: int, decisions: int) -> Timing:
@@ -172,16 +206,6 @@ def _print_pods(timings: dict[str, Timing]) -> None:
         rows.append((shape, *(f"{timings[name].p50:,.0f}" for name in names)))
     columns = ("shape", *(f"{number * BUDGET_NODES:,} pods" for number in numbers))
     print_table(f"One decision in µs (median) on {BUDGET_NODES:,} nodes, by pods placed", columns, rows)
-
-
-def _verdicts(timings: dict[str, Timing]) -> Iterable[str]:
-    for shape, budget in BUDGET_US.items():
-        took = timings[f"{shape}/{BUDGET_NODES}"].p50
-        within = "within" if took < budget else "NOT within"
-        yield f"{shape}/{BUDGET_NODES}: {took:,.0f} µs, {within} the budget of {budget:,} µs."
-    load, cores = os.getloadavg()[0], os.cpu_count() or 1
-    if load > cores:
-        yield f"The machine was busy (load {load:.1f} on {cores} cores); shared caches make the figures worse."
 
 
 if __name__ == "__main__":
