@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from prometheus_client import REGISTRY
 
 from tests.waiting import eventually
-from webhook.binder.plugins import Plugins, PluginState
+from webhook.binder.plugin_state import PluginState
+from webhook.binder.plugins import Plugins
 from webhook.binder.retirement import Retirement
 from webhook.errors import ConfigurationError
 from webhook.scheduling.framework import Framework
@@ -203,6 +205,76 @@ def test_what_is_wrong_is_told_once_and_what_ran_before_goes_on(
     (error,) = errors
     assert re.search(fault, error)
     assert error.endswith("; what ran before goes on")
+
+
+def gauge(name: str, **labels: str) -> float | None:
+    return REGISTRY.get_sample_value(f"custom_scheduler_{name}", labels)
+
+
+@pytest.mark.parametrize("spoil", [broken_configuration, unknown_plugin, other_profiles, missing_folder])
+def test_a_refused_configuration_has_a_state_for_as_long_as_it_stands(
+    place: Place, spoil: Callable[[Place], str]
+) -> None:
+    place.write("a.py", "Acme", "old")
+    place.enable("Acme")
+    plugins = place.start()
+
+    fault = spoil(place)
+    seen = []
+    for _ in range(3):
+        plugins.poll()
+        seen += [each for each in plugins.states() if each.state == "refused"]
+
+    assert [each.source for each in seen] == 3 * [str(place.configuration)]
+    assert all(re.search(fault, each.fault) for each in seen)
+
+
+def test_a_configuration_that_is_mended_is_refused_no_more(place: Place) -> None:
+    place.write("a.py", "Acme", "old")
+    place.enable("Acme")
+    plugins = place.start()
+    place.enable("Acme", "Nobody")
+    plugins.poll()
+
+    place.enable("Acme")
+    plugins.poll()
+
+    assert [each for each in plugins.states() if each.fault] == []
+
+
+@pytest.mark.parametrize("spoil", [broken_file, broken_factory, broken_configuration, unknown_plugin])
+def test_a_gauge_tells_while_anything_that_files_say_is_refused(
+    place: Place, spoil: Callable[[Place], str]
+) -> None:
+    file = place.write("a.py", "Acme", "old")
+    place.enable("Acme")
+    text = file.read_text()
+    plugins = place.start()
+    seen = []
+
+    for change in (lambda: None, lambda: spoil(place), lambda: None):
+        change()
+        plugins.poll()
+        seen.append(gauge("configuration_refused"))
+    file.write_text(text)
+    place.enable("Acme")
+    plugins.poll()
+
+    assert [*seen, gauge("configuration_refused")] == [0, 1, 1, 0]
+
+
+def test_a_gauge_tells_while_a_plugin_is_suspended(place: Place) -> None:
+    place.write("a.py", "Gauged")
+    place.enable("Gauged")
+    plugins = place.start()
+
+    plugins.suspend("Gauged", "it failed")
+    plugins.poll()
+    suspended = gauge("plugin_suspended", plugin="Gauged")
+    place.write("a.py", "Gauged", "mended")
+    plugins.poll()
+
+    assert (suspended, gauge("plugin_suspended", plugin="Gauged")) == (1, 0)
 
 
 def test_the_same_faults_stop_a_start(place: Place) -> None:

@@ -4,7 +4,9 @@ import json
 import socket
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -112,22 +114,31 @@ def test_a_plugin_that_is_not_there_is_named() -> None:
     assert (result.exit_code, "no plugin is called Nobody" in result.stderr) == (2, True)
 
 
-@pytest.fixture
-def ops_port() -> Iterator[int]:
-    """A binder's ops port that tells of one plugin which has been suspended."""
-    told = [
-        {
-            "name": "Calm",
-            "source": "plugin file calm.py",
-            "version": "abc",
-            "state": "suspended",
-            "fault": "10 decisions in a row have failed",
-            "timed_calls": 4,
-            "seconds": 0.002,
-            "over_budget": 1,
-            "failures": 10,
-        }
-    ]
+CALM = {
+    "name": "Calm",
+    "source": "plugin file calm.py",
+    "version": "abc",
+    "state": "suspended",
+    "fault": "10 decisions in a row have failed",
+    "timed_calls": 4,
+    "seconds": 0.002,
+    "over_budget": 1,
+    "failures": 10,
+    "text": "Likes nodes that are calm.",
+    "uses": [{"profile": "custom-scheduler", "extensionPoints": ["filter"], "weight": None, "args": {}}],
+}
+REFUSED = {
+    "name": "",
+    "source": "/etc/scheduler.yaml",
+    "version": "",
+    "state": "refused",
+    "fault": "/etc/scheduler.yaml: no plugin is called Nobody",
+}
+
+
+@contextmanager
+def ops_server(told: list[dict[str, Any]]) -> Iterator[int]:
+    """A binder's ops port that tells this of its plugins."""
     listener = socket.create_server(("127.0.0.1", 0))
     port: int = listener.getsockname()[1]
     server = OpsServer(
@@ -142,6 +153,13 @@ def ops_port() -> Iterator[int]:
     server.close()
 
 
+@pytest.fixture
+def ops_port() -> Iterator[int]:
+    """A binder's ops port that tells of one plugin which has been suspended."""
+    with ops_server([CALM]) as port:
+        yield port
+
+
 def test_a_running_binder_is_asked_by_its_ops_port(ops_port: int) -> None:
     result = run("list", "--from", f"http://127.0.0.1:{ops_port}")
 
@@ -150,6 +168,117 @@ def test_a_running_binder_is_asked_by_its_ops_port(ops_port: int) -> None:
     assert calm.split() == ["Calm", "suspended", "plugin", "file", "calm.py", "abc", "4", "0.500", "1", "10"]
     assert names.split() == ["NAME", "STATE", "SOURCE", "VERSION", "TIMED", "MS", "SLOW", "FAILED"]
     assert fault == "Calm: 10 decisions in a row have failed"
+
+
+def test_a_refused_configuration_of_a_running_binder_is_a_row_and_exit_code_1() -> None:
+    with ops_server([REFUSED]) as port:
+        result = run("list", "--from", f"http://127.0.0.1:{port}")
+
+    _, row, fault = result.stdout.splitlines()
+    assert result.exit_code == 1
+    assert row.split()[:3] == ["-", "refused", "/etc/scheduler.yaml"]
+    assert fault.endswith("no plugin is called Nobody")
+
+
+def test_a_plugin_of_a_running_binder_is_described_with_its_fault_and_its_counts(ops_port: int) -> None:
+    result = run("describe", "Calm", "--from", f"http://127.0.0.1:{ops_port}")
+
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "Calm, suspended",
+        "From plugin file calm.py, version abc",
+        "Fault: 10 decisions in a row have failed",
+        "Timed 4 calls, 0.500 ms each, slow 1, failed 10",
+        "",
+        "Likes nodes that are calm.",
+        "",
+        "Profile custom-scheduler",
+        "  at filter",
+    ]
+
+
+def test_a_description_has_for_programs_what_the_list_has(ops_port: int) -> None:
+    address = f"http://127.0.0.1:{ops_port}"
+
+    described = json.loads(run("describe", "Calm", "--from", address, "-o", "json").stdout)
+
+    assert [described] == json.loads(run("list", "--from", address, "-o", "json").stdout) == [CALM]
+
+
+@pytest.fixture
+def broken(configuration: Path) -> Path:
+    """A file that can't be imported, beside one that can."""
+    file = configuration.parent / "broken.py"
+    file.write_text("def")
+    return file
+
+
+def test_a_file_that_is_refused_is_listed_beside_those_that_are_not(
+    configuration: Path, broken: Path
+) -> None:
+    result = run("list", "--scheduler-config", configuration)
+
+    rows = [line.split()[:2] for line in result.stdout.splitlines()]
+    assert result.exit_code == 1
+    assert ["Calm", "in"] in rows
+    assert ["-", "refused"] in rows
+    assert f"{broken} can't be imported: SyntaxError" in result.stdout
+    assert result.stderr == ""
+
+
+def test_a_plugin_beside_a_file_that_is_refused_is_described(configuration: Path, broken: Path) -> None:
+    result = run("describe", "Calm", "--scheduler-config", configuration)
+
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "Calm, in use")
+
+
+def test_profiles_may_name_what_a_refused_file_would_bring(configuration: Path, broken: Path) -> None:
+    text = configuration.read_text().replace("{name: Calm, weight: 2}", "{name: Calm}, {name: Lost}")
+    configuration.write_text(text)
+
+    listed = json.loads(run("list", "--scheduler-config", configuration, "-o", "json").stdout)
+
+    assert [each["state"] for each in listed if each["name"] == "Calm"] == ["in use"]
+    assert [each["source"] for each in listed if each["fault"]] == [f"plugin file {broken}"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault", "state"),
+    [
+        (
+            "{name: Calm, weight",
+            "{name: Nobody}, {name: Calm, weight",
+            "no plugin is called Nobody",
+            "in use",
+        ),
+        (
+            "- schedulerName: plain",
+            "- schedulerName: plain\n  pluginConfig: [{name: NodeResourcesFit, args: {wrong: 1}}]",
+            "arguments of NodeResourcesFit",
+            "registered",
+        ),
+    ],
+)
+def test_a_configuration_that_is_refused_is_listed_with_the_plugins_that_are_there(
+    configuration: Path, old: str, new: str, fault: str, state: str
+) -> None:
+    configuration.write_text(configuration.read_text().replace(old, new))
+
+    result = run("list", "--scheduler-config", configuration, "-o", "json")
+
+    listed = json.loads(result.stdout)
+    (refused,) = [each for each in listed if each["fault"]]
+    assert result.exit_code == 1
+    assert (refused["source"], fault in refused["fault"]) == (str(configuration), True)
+    assert [each["state"] for each in listed if each["name"] == "Calm"] == [state]
+
+
+def test_a_file_that_is_no_configuration_is_a_line(configuration: Path) -> None:
+    configuration.write_text("kind: Nonsense")
+
+    result = run("list", "--scheduler-config", configuration)
+
+    assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (2, "", 1)
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1", "nonsense://", "http://"])
@@ -168,7 +297,8 @@ def test_a_server_that_is_no_binder_is_a_line(ops_port: int) -> None:
     assert "is no binder's ops port (answered 404)" in result.stderr
 
 
-def test_the_two_ways_to_ask_exclude_each_other(configuration: Path) -> None:
-    result = run("list", "--scheduler-config", configuration, "--from", "http://127.0.0.1:1")
+@pytest.mark.parametrize("command", [["list"], ["describe", "Calm"]])
+def test_the_two_ways_to_ask_exclude_each_other(command: list[str], configuration: Path) -> None:
+    result = run(*command, "--scheduler-config", configuration, "--from", "http://127.0.0.1:1")
 
     assert (result.exit_code, "choose one of them" in result.stderr) == (2, True)

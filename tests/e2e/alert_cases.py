@@ -22,6 +22,8 @@ DURATION = "apiserver_admission_webhook_admission_duration_seconds_bucket"
 READY = "custom_scheduler_ready"
 GENERATION = "custom_scheduler_policy_generation"
 REFUSED = "custom_scheduler_policy_refused"
+CONFIGURATION = "custom_scheduler_configuration_refused"
+SUSPENDED = "custom_scheduler_plugin_suspended"
 REQUESTS = "custom_scheduler_admission_requests_total"
 EXPIRY = "custom_scheduler_certificate_expiry_timestamp_seconds"
 LEADER = "leader_election_master_status"
@@ -138,6 +140,19 @@ FIRING = [
         "CustomSchedulerSchedulingErrors",
         "the first attempt ever that failed",
         [born(ATTEMPTS, **OURS, pod="a", result="error", profile="custom-scheduler")],
+    ),
+    Case(
+        "CustomSchedulerConfigurationRefused",
+        "a bad file",
+        [series(CONFIGURATION, 0, [1.0] * 3, **OURS, pod="a"), flat(CONFIGURATION, 0, **OURS, pod="b")],
+    ),
+    Case(
+        "CustomSchedulerPluginSuspended",
+        "one of two",
+        [
+            series(SUSPENDED, 0, [1.0], **OURS, pod="a", plugin="Acme"),
+            flat(SUSPENDED, 0, **OURS, pod="a", plugin="Calm"),
+        ],
     ),
 ]
 
@@ -279,5 +294,15 @@ SILENT = [
         "CustomSchedulerSchedulingErrors",
         "kube-scheduler's",
         [growing(ATTEMPTS, 9, **THEIRS, result="error", profile="default-scheduler")],
+    ),
+    Case(
+        "CustomSchedulerConfigurationRefused",
+        "an editor writes",
+        [series(CONFIGURATION, 0, [1.0], **OURS, pod="a")],
+    ),
+    Case(
+        "CustomSchedulerPluginSuspended",
+        "mended",
+        [series(SUSPENDED, 1, [0.0], **OURS, pod="a", plugin="Acme")],
     ),
 ]

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from webhook.binder.differences import differences
-from webhook.binder.in_force import InForce, PluginState
+from webhook.binder.in_force import InForce
 from webhook.binder.lifetimes import Lifetimes
+from webhook.binder.plugin_state import PluginState
 from webhook.documents import read_document
 from webhook.errors import ConfigurationError
+from webhook.observe.plugin_metrics import REFUSED, SUSPENDED
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import KIND, SchedulerConfiguration, parse_configuration
 from webhook.scheduling.framework import Framework
@@ -25,7 +27,7 @@ from webhook.scheduling.profile import build_frameworks, made_of
 from webhook.scheduling.registry import Registration
 from webhook.scheduling.timing import Timing
 
-__all__ = ["PluginState", "Plugins"]
+__all__ = ["Plugins"]
 
 # A configuration, and which versions its sources offer.
 _Wish: TypeAlias = tuple[SchedulerConfiguration, tuple[tuple[str, str], ...]]
@@ -39,19 +41,25 @@ class Plugins:
     Made and checked in a process that may fork afterwards, and built in the one that schedules. From then on one
     thread at a time calls `poll`, and at last `close`; `suspend`, `release` and `states` may be called from any, and go
     by what is in force. What is wrong with a change is logged once, and what ran before goes on; other changes take
-    effect.
+    effect. If it is `lenient`, that holds for the start too: before it only the default plugins are there.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, lenient: bool = False) -> None:
         self._path = path
         self._text = b"" if path is None else _read(path)
         self._parsed = SchedulerConfiguration() if path is None else _parse(self._text, path)
-        self._manager = PluginManager(self._parsed.plugin_sources)
-        self._in_force = InForce(configuration=self._parsed, loaded=self._manager.loaded)
-        # Profiles may go on to speak of what was there once.
+        self._lenient = lenient
+        self._manager = PluginManager(() if lenient else self._parsed.plugin_sources)
+        configuration = self._parsed.with_defaults() if lenient else self._parsed
+        self._in_force = InForce(
+            configuration=configuration, loaded=self._manager.loaded, origin=str(path or "")
+        )
+        # Profiles may go on to speak of what was there once, or would be if it weren't refused.
         self._known = {each.name for each in self._manager.registry}
+        if lenient:
+            self._known |= self._parsed.named()
         # What has been tried and can't be in force; and what was wrong when it was last looked at.
-        self._refused: list[_Wish] = []
+        self._refused: list[tuple[_Wish, str]] = []
         self._faults: list[str] = []
         self._lock = threading.Lock()
         self._lifetimes = Lifetimes()
@@ -74,23 +82,25 @@ class Plugins:
         self._cache, self._rng, self._timing = cache, rng, timing
         with watched():
             self._in_force = self._built(replace(self._in_force, frameworks={}))
+        if self._lenient:
+            self._in_force, _ = self._followed(self._in_force)
+        _show(self._in_force, self._in_force)
         self._lifetimes.begin(made_of(self._in_force.frameworks))
         return dict(self._in_force.frameworks)
 
     def poll(self) -> Mapping[str, Framework] | None:
         """Look once for changes; return the frameworks anew if there are any. Plugins that were released are closed."""
-        before, faults = self._in_force, list[str]()
         with watched():
             self._lifetimes.end_released()
-        self._tried.clear()
-        now = self._with_suspensions(before, self._with_changes(before, faults), faults)
+        before = self._in_force
+        now, faults = self._followed(before)
         self._lifetimes.begin(made_of(now.frameworks))
-        close_plugins(self._tried, but=(*made_of(before.frameworks), *made_of(now.frameworks)))
         for fault in dict.fromkeys(faults):
             if fault not in self._faults:
                 log.error("%s; what ran before goes on", fault)
         self._faults = faults
         self._in_force = now
+        _show(now, before)
         if now.frameworks is before.frameworks:
             return None
         for name, framework in now.frameworks.items():
@@ -123,34 +133,39 @@ class Plugins:
         """Return what there is, by source and name."""
         return self._in_force.states()
 
-    def documentation(self, name: str) -> str:
-        """Return what a plugin says of itself; raises ConfigurationError where there is none of that name."""
-        return self._in_force.loaded.registry.get(name).documentation
+    def _followed(self, before: InForce) -> tuple[InForce, list[str]]:
+        """Return what can be in force now, and what is wrong."""
+        self._tried.clear()
+        faults = list[str]()
+        now = self._with_changes(before, faults)
+        now = self._with_suspensions(before, now, faults)
+        close_plugins(self._tried, but=(*made_of(before.frameworks), *made_of(now.frameworks)))
+        return now, [*now.refusals, *faults]
 
     def _with_changes(self, now: InForce, faults: list[str]) -> InForce:
         """Return what can be in force of what the file and the sources say."""
-        wishes, refused = [now.configuration], []
+        wishes, refused, refusals = [now.configuration], list[tuple[_Wish, str]](), list[str]()
         try:
             wished = self._look(now)
             if wished != now.configuration:
                 wishes.insert(0, wished)
         except ConfigurationError as error:
-            faults.append(str(error))
+            refusals.append(str(error))
         for configuration in wishes:
             try:
                 offer = self._manager.offer(configuration.plugin_sources)
             except ConfigurationError as error:
-                faults.append(str(error))
+                refusals.append(str(error))
                 continue
-            if (configuration, offer.versions) in self._refused:
-                refused.append((configuration, offer.versions))
-            elif (configuration, offer.versions) != (now.configuration, now.loaded.versions):
+            wish = configuration, offer.versions
+            if (fault := self._refusal(wish)) is not None:
+                refused.append((wish, fault))
+            elif wish != (now.configuration, now.loaded.versions):
                 try:
                     with watched():
                         changed = self._changed(now, configuration, offer)
                 except ConfigurationError as error:
-                    faults.append(str(error))
-                    refused.append((configuration, offer.versions))
+                    refused.append((wish, str(error)))
                     self._manager.use(offer, now.loaded)
                 else:
                     faults += _new_faults(now.loaded, changed.loaded)
@@ -159,7 +174,12 @@ class Plugins:
                     break
         self._refused = refused
         self._known |= {each.name for each in now.loaded.registry}
-        return now
+        refusals += (fault for _, fault in refused)
+        return replace(now, refusals=tuple(dict.fromkeys(refusals)))
+
+    def _refusal(self, wish: _Wish) -> str | None:
+        """Return why this could not be in force when it was tried, None if it has not been."""
+        return next((fault for tried, fault in self._refused if tried == wish), None)
 
     def _changed(self, now: InForce, configuration: SchedulerConfiguration, offer: Offer) -> InForce:
         """Put the configuration in force, with what can be of the offer; raises ConfigurationError if nothing can."""
@@ -232,6 +252,13 @@ class Plugins:
         )
         self._tried += made_of(frameworks)
         return replace(wish, frameworks=frameworks)
+
+
+def _show(now: InForce, before: InForce) -> None:
+    """Have metrics tell what is refused and suspended; of what is gone nothing is."""
+    REFUSED.set(now.is_refused)
+    for name in {**before.units(), **now.units()}:
+        SUSPENDED.labels(name).set(name in now.suspended)
 
 
 def _without(name: str, faults: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,8 @@ from collections.abc import Collection, Mapping
 from webhook.binder.binding import BindPool
 from webhook.binder.condition import ConditionWriter
 from webhook.binder.loop import SchedulingLoop
-from webhook.binder.plugins import Plugins, PluginState
+from webhook.binder.plugin_state import PluginState
+from webhook.binder.plugins import Plugins
 from webhook.binder.reporter import Reporter
 from webhook.binder.takeover import Takeover
 from webhook.binder.watches import Watches

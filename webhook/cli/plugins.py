@@ -11,6 +11,10 @@ from webhook.cli.options import FILE, output_option
 
 __all__ = ["plugins"]
 
+_from_option = click.option(
+    "--from", "url", metavar="URL", help="Ask a running binder, by the address of its ops port, instead."
+)
+
 
 @click.group()
 def plugins() -> None:
@@ -23,15 +27,13 @@ def plugins() -> None:
 @click.option(
     "--scheduler-config", type=FILE, help="A SchedulerConfiguration. Default: the built-in plugins."
 )
-@click.option(
-    "--from", "url", metavar="URL", help="Ask a running binder, by the address of its ops port, instead."
-)
+@_from_option
 @output_option
 def list_(**options: Any) -> None:
     """Say of each plugin where it comes from, and whether it is in use.
 
-    From a running binder also how long its calls take and how often it fails. Exits with 1 where a plugin is refused
-    or suspended.
+    From a running binder also how long its calls take and how often it fails. Exits with 1 where anything is refused,
+    as a file or the configuration, or suspended.
     """
     from webhook.commands import plugins_list as command
 
@@ -43,9 +45,14 @@ def list_(**options: Any) -> None:
 @click.option(
     "--scheduler-config", type=FILE, help="A SchedulerConfiguration. Default: the built-in plugins."
 )
+@_from_option
 @output_option
 def describe(**options: Any) -> None:
-    """Say what plugin NAME does, where it comes from, and which profiles use it at which extension points."""
+    """Say what plugin NAME does, where it comes from, and which profiles use it at which extension points.
+
+    From a running binder also how long its calls take and how often it fails. Exits with 1 where something is wrong
+    with it.
+    """
     from webhook.commands import plugins_describe as command
 
     sys.exit(command.run(**options))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from prometheus_client import Counter
+from prometheus_client import Counter, Gauge
 
 from webhook.observe.scheduling_metrics import PLUGIN_DURATION
 
-__all__ = ["FAILURES", "OVER_BUDGET", "Usage", "usage"]
+__all__ = ["FAILURES", "OVER_BUDGET", "REFUSED", "SUSPENDED", "Usage", "usage"]
 
 FAILURES = Counter(
     "custom_scheduler_plugin_failures",
@@ -20,6 +20,17 @@ OVER_BUDGET = Counter(
     "custom_scheduler_plugin_over_budget",
     "Number of sampled calls in which a plugin took longer than it may.",
     ["plugin", "extension_point"],
+)
+REFUSED = Gauge(
+    "custom_scheduler_configuration_refused",
+    "1 while the scheduler's configuration or a plugin source as it stands is refused and what ran before goes on, else 0.",
+    multiprocess_mode="livemax",
+)
+SUSPENDED = Gauge(
+    "custom_scheduler_plugin_suspended",
+    "1 while the plugin is left out because it failed again and again, else 0.",
+    ["plugin"],
+    multiprocess_mode="livemax",
 )
 
 

@@ -13,6 +13,7 @@ from webhook.documents import API_VERSION, open_document, read_document
 from webhook.errors import ConfigurationError
 
 __all__ = [
+    "ALL",
     "DEFAULT_SCHEDULER_NAME",
     "PluginConfig",
     "PluginRef",
@@ -27,6 +28,7 @@ __all__ = [
 
 KIND = "SchedulerConfiguration"
 DEFAULT_SCHEDULER_NAME = "custom-scheduler"
+ALL = "*"
 
 _Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 _Weight: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
@@ -85,6 +87,12 @@ class Profile(_Strict, frozen=True, kw_only=True):
     plugins: PluginsConfig = PluginsConfig()
     plugin_config: tuple[PluginConfig, ...] = ()
 
+    def named(self) -> set[str]:
+        """Return the plugins that it speaks of."""
+        points = [getattr(self.plugins, field.name) for field in msgspec.structs.fields(PluginsConfig)]
+        refs = (ref for point in points for ref in (*point.enabled, *point.disabled))
+        return {each.name for each in (*refs, *self.plugin_config)} - {ALL}
+
     def without(self, names: Collection[str]) -> Profile:
         """Return the same profile where it doesn't speak of these plugins."""
         points = {
@@ -114,6 +122,15 @@ class SchedulerConfiguration(_Strict, frozen=True, kw_only=True):
     kind: str = KIND
     plugin_sources: tuple[PluginSource, ...] = ()
     profiles: Annotated[tuple[Profile, ...], msgspec.Meta(min_length=1)] = (Profile(),)
+
+    def with_defaults(self) -> SchedulerConfiguration:
+        """Return one of the same sources and profiles, where these have the default plugins."""
+        profiles = tuple(Profile(scheduler_name=profile.scheduler_name) for profile in self.profiles)
+        return msgspec.structs.replace(self, profiles=profiles)
+
+    def named(self) -> set[str]:
+        """Return the plugins that profiles speak of."""
+        return {name for profile in self.profiles for name in profile.named()}
 
 
 _KEYS = tuple(field.encode_name for field in msgspec.structs.fields(SchedulerConfiguration))

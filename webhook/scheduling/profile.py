@@ -15,7 +15,7 @@ import msgspec
 
 from webhook.errors import ConfigurationError
 from webhook.scheduling.cache import Cache
-from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
+from webhook.scheduling.config import ALL, PluginRef, PluginsConfig, PluginSetConfig, Profile
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.made import Made, close_plugins
 from webhook.scheduling.per_node import as_filter, as_score
@@ -46,8 +46,6 @@ DEFAULT_PLUGINS = (
     PluginRef(name="ImageLocality", weight=1),
     PluginRef(name="NodeDeclaredFeatures"),
 )
-
-_ALL = "*"
 
 _FIELDS = {field.name: field.encode_name for field in msgspec.structs.fields(PluginsConfig)}
 
@@ -152,7 +150,7 @@ class _Order:
         named = {ref.name for ref in specific.enabled}
         off = {ref.name for ref in specific.disabled}
         first = [ref for ref in specific.enabled if ref.name in inherited]
-        rest = [ref for ref in everywhere if ref.name not in named and not off & {ref.name, _ALL}]
+        rest = [ref for ref in everywhere if ref.name not in named and not off & {ref.name, ALL}]
         last = [ref for ref in specific.enabled if ref.name not in inherited]
         for ref in (*first, *rest, *last):
             plugin = self._at(point, ref.name)
@@ -169,7 +167,7 @@ class _Order:
         for point, field in _FIELDS.items():
             specific: PluginSetConfig = getattr(plugins, point)
             for ref in specific.disabled:
-                if ref.name != _ALL and ref.name not in self._registry:
+                if ref.name != ALL and ref.name not in self._registry:
                     raise self._fault(f"{field}.disabled: no plugin is called {ref.name}")
 
     def refuse_unused_arguments(self) -> None:
@@ -198,5 +196,5 @@ def _merged(defaults: Sequence[PluginRef], changes: PluginSetConfig) -> list[Plu
     """Return the defaults less what is disabled, replaced in place or followed by what is enabled."""
     off = {ref.name for ref in changes.disabled}
     replaced = {ref.name: ref for ref in changes.enabled}
-    kept = [replaced.pop(ref.name, ref) for ref in defaults if not off & {ref.name, _ALL}]
+    kept = [replaced.pop(ref.name, ref) for ref in defaults if not off & {ref.name, ALL}]
     return [*kept, *replaced.values()]
