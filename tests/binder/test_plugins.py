@@ -143,6 +143,20 @@ def test_a_plugin_whose_file_comes_back_is_in_use_again(place: Place) -> None:
     assert said(plugins.poll()) == "0/1 nodes are available: 1 never."
 
 
+def test_a_relative_directory_is_followed_beside_the_configuration_wherever_the_binder_runs(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.write("a.py", "Acme", "old")
+    place.enable("Acme")
+    place.configuration.write_text(place.configuration.read_text().replace(str(place.directory), "plugins"))
+    monkeypatch.chdir("/")
+    plugins = place.start()
+
+    place.write("a.py", "Acme", "new")
+
+    assert said(plugins.poll()) == "0/1 nodes are available: 1 new."
+
+
 def test_a_changed_configuration_takes_plugins_in_and_out(place: Place) -> None:
     place.write("a.py", "Acme", "acme")
     place.write("b.py", "Other", "other")

@@ -141,3 +141,21 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     path.write_text(HEAD)
 
     assert load_configuration(path) == SchedulerConfiguration()
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("plugins", "{folder}/plugins"), (".", "{folder}"), ("/srv/plugins", "/srv/plugins")],
+)
+def test_a_directory_is_relative_to_the_file_that_names_it(
+    written: str, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    file = tmp_path / "config.yaml"
+    file.write_text(HEAD + f"pluginSources: [{{directory: {written}}}, {{module: acme}}]")
+
+    directory, module = load_configuration(file).plugin_sources
+
+    assert directory.directory == meant.format(folder=tmp_path)
+    assert module == PluginSource(module="acme")

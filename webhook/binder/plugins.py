@@ -275,4 +275,4 @@ def _read(path: Path) -> bytes:
 
 
 def _parse(text: bytes, path: Path) -> SchedulerConfiguration:
-    return parse_configuration(text, source=str(path))
+    return parse_configuration(text, source=str(path), folder=path.parent)

@@ -138,11 +138,17 @@ _KEYS = tuple(field.encode_name for field in msgspec.structs.fields(SchedulerCon
 
 def load_configuration(path: Path) -> SchedulerConfiguration:
     """Return the configuration in a file; raises ConfigurationError, also where the file can't be read."""
-    return parse_configuration(read_document(path, kind=KIND, error=ConfigurationError), source=str(path))
+    text = read_document(path, kind=KIND, error=ConfigurationError)
+    return parse_configuration(text, source=str(path), folder=path.parent)
 
 
-def parse_configuration(text: str | bytes, *, source: str) -> SchedulerConfiguration:
-    """Return the configuration in a text; `source` names it in the ConfigurationError that a fault raises."""
+def parse_configuration(
+    text: str | bytes, *, source: str, folder: Path | None = None
+) -> SchedulerConfiguration:
+    """Return the configuration in a text; `source` names it in the ConfigurationError that a fault raises.
+
+    Directories are relative to `folder`, as a kubeconfig's paths are to its own.
+    """
     root = open_document(text, source=source, kind=KIND, error=ConfigurationError)
     fields = root.mapping(_KEYS, required=("apiVersion", "kind"))
     fields["apiVersion"].choice((API_VERSION,))
@@ -150,7 +156,18 @@ def parse_configuration(text: str | bytes, *, source: str) -> SchedulerConfigura
     configuration = root.converted(SchedulerConfiguration)
     for path, fault in _faults(configuration):
         root.at(path).fault(fault)
-    return configuration
+    return configuration if folder is None else _within(folder, configuration)
+
+
+def _within(folder: Path, configuration: SchedulerConfiguration) -> SchedulerConfiguration:
+    sources = (
+        each
+        if each.directory is None
+        # What is absolute stays as it is.
+        else msgspec.structs.replace(each, directory=str(folder / each.directory))
+        for each in configuration.plugin_sources
+    )
+    return msgspec.structs.replace(configuration, plugin_sources=tuple(sources))
 
 
 def _faults(configuration: SchedulerConfiguration) -> Iterator[tuple[str, str]]:
