@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit test-cert-manager conformance chaos check format cluster bench-admission bench-decisions bench-memory-usage bench-serving bench-extender clean
+.PHONY: help demo test test-unit test-cert-manager conformance chaos reloads check format cluster bench-admission bench-decisions bench-memory-usage bench-serving bench-extender clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -38,6 +38,10 @@ conformance: $(READY) ## compare decisions with kube-scheduler's; SEEDS=2000 STA
 chaos: $(READY) ## change all that can change under calls, and count those that fail; CALLS=6000 a scenario
 	@$(BIN)/python -m devcluster build
 	@CHAOS_CALLS=$(or $(CALLS),6000) $(BIN)/python -m pytest -q -p no:randomly tests/chaos $(PYTEST_ARGS)
+
+reloads: $(READY) ## reload plugins under a stream of pods, and measure the memory that it takes; RELOADS=100
+	@$(BIN)/python -m devcluster build
+	@RELOADS=$(or $(RELOADS),100) $(BIN)/python -m pytest -q -s tests/e2e/test_plugin_reload.py $(PYTEST_ARGS)
 
 check: $(READY) ## check format, lint, types and layers
 	@$(BIN)/ruff format --check .
