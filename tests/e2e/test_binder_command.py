@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from devcluster.ops import ask_ops
 from devcluster.ports import free_port
 from devcluster.tether import tethered
 from tests.e2e.objects import get, pod
+from tests.e2e.placements import audit_flags, bindings, items, wrong_placements
 from tests.waiting import eventually
 
 OPT_IN = {"custom-scheduler.io/opt-in": "true"}
@@ -45,10 +47,17 @@ class Binder:
 
 
 @pytest.fixture(scope="module")
-def apart() -> Iterator[DevCluster]:
-    """A control plane whose webhook runs without its binder thread."""
-    with DevCluster(nodes=0) as cluster:
-        cluster.add_nodes(["node-1", "node-2"], labels={"custom": "yes"})
+def audit_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("audit") / "audit.log"
+
+
+@pytest.fixture(scope="module")
+def apart(audit_log: Path) -> Iterator[DevCluster]:
+    """A control plane whose webhook runs without its binder thread, and where bindings are noted."""
+    with DevCluster(nodes=0, apiserver_flags=audit_flags(audit_log)) as cluster:
+        # Who doesn't know of pods that others have bound would put too many on the second.
+        for name, most_pods in (("node-1", "110"), ("node-2", "95")):
+            cluster.add_node(name, labels={"custom": "yes"}, capacity={"pods": most_pods})
         with Installation(cluster, options=["--no-binder"]):
             yield cluster
 
@@ -108,10 +117,60 @@ def test_a_second_signal_ends_a_binder_whose_plugin_hangs(apart: DevCluster, tmp
         assert binder.end(signal.SIGTERM) == 128 + signal.SIGTERM
 
 
-def test_a_killed_leader_is_followed_by_the_other_which_binds_on(apart: DevCluster, tmp_path: Path) -> None:
+# One of its threads never gets to bind a pod, and another never gets to say that it has bound one.
+HOLDING_PLUGIN = """
+import itertools
+import threading
+from webhook.scheduling.registry import plugin
+from webhook.scheduling.status import SUCCESS
+
+@plugin("Holds")
+class Holds:
+    def __init__(self, args, handle):
+        self.asked = {"pre_bind": itertools.count(), "post_bind": itertools.count()}
+
+    def hold(self, point, pod):
+        if next(self.asked[point]) == 20:
+            print("held at", point, pod.metadata.name, flush=True)
+            threading.Event().wait()
+
+    def pre_bind(self, pod, node_name):
+        self.hold("pre_bind", pod)
+        return SUCCESS
+
+    def post_bind(self, pod, node_name):
+        self.hold("post_bind", pod)
+"""
+HOLDING_PROFILE = """
+apiVersion: custom-scheduler.io/v1alpha1
+kind: SchedulerConfiguration
+pluginSources: [{directory: DIRECTORY}]
+profiles: [{schedulerName: custom-scheduler, plugins: {multiPoint: {enabled: [{name: Holds}]}}}]
+"""
+PODS = [f"stream-{number}" for number in range(200)]
+
+
+def test_a_leader_killed_amid_a_stream_of_pods_is_followed_by_another_and_each_pod_is_bound_once(
+    apart: DevCluster, audit_log: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins/holds.py").write_text(HOLDING_PLUGIN)
+    configuration = tmp_path / "scheduler.yaml"
+    configuration.write_text(HOLDING_PROFILE.replace("DIRECTORY", str(tmp_path / "plugins")))
     kubeconfig = apart.service_account_kubeconfig("custom-scheduler", "custom-scheduler")
+    log = tmp_path / "first.log"
+
+    def create(name: str) -> str:
+        manifest = json.loads(pod("default", name, labels=OPT_IN))
+        uid: str = apart.request("POST", "/api/v1/namespaces/default/pods", manifest)["metadata"]["uid"]
+        return uid
+
+    def all_bound() -> bool:
+        pods = {each["metadata"]["name"]: each for each in items(apart, "/api/v1/namespaces/default/pods")}
+        return all(pods[name]["spec"].get("nodeName") for name in PODS)
+
     with ExitStack() as stack:
-        first = Binder(kubeconfig, tmp_path / "first.log")
+        first = Binder(kubeconfig, log, "--scheduler-config", str(configuration))
         stack.callback(first.process.kill)
         eventually(first.ready)
         place(apart, "before")
@@ -120,11 +179,20 @@ def test_a_killed_leader_is_followed_by_the_other_which_binds_on(apart: DevClust
         stack.callback(second.process.kill)
         eventually(second.ready)
 
-        first.end(signal.SIGKILL)
+        with ThreadPoolExecutor(8) as pool:
+            stream = [pool.submit(create, name) for name in PODS[:100]]
+            eventually(lambda: log.read_text().count("held at") == 2, "pods in flight", seconds=60)
+            stream += [pool.submit(create, name) for name in PODS[100:]]
+            first.end(signal.SIGKILL)
+            uids = {each.result() for each in stream}
+        bound_by_the_first = {each.uid for each in bindings(audit_log)} & uids
         # The Lease runs out after 15 s, and then the new leader waits for what the old one may still have sent.
-        node = place(apart, "after", seconds=60)
+        eventually(all_bound, "each pod has a node", seconds=90)
 
-        assert node in ("node-1", "node-2")
+        bound = [each.uid for each in bindings(audit_log) if each.uid in uids]
+        assert sorted(bound) == sorted(uids)
+        assert len(bound_by_the_first) < len(uids)
+        assert wrong_placements(apart, bindings=bindings(audit_log)) == []
         assert holder(apart) not in ("", leader)
         assert second.end(signal.SIGTERM) == 0
         assert holder(apart) == ""

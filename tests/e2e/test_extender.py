@@ -13,6 +13,7 @@ from devcluster.cluster import DevCluster
 from devcluster.metrics import report_memory, serve_node_metrics
 from tests.e2e.extended import Certificates, Extender, KubeScheduler
 from tests.e2e.objects import get, pod, pod_events
+from tests.e2e.placements import wrong_placements
 from tests.waiting import eventually
 
 CONFIGURATION = """\
@@ -105,10 +106,12 @@ def test_a_burst_doesnt_pile_up_on_one_node(
         with KubeScheduler(cluster, certificates, extender.url, weight=100):
             cluster.kubectl("apply", "-f", "-", input=burst)
             nodes = Counter(node_of(cluster, each["metadata"]["name"]) for each in pods)
+            wrong = wrong_placements(cluster)
     finally:
         cluster.kubectl("delete", "nodes", *names)
 
     assert max(nodes.values()) <= 5, nodes
+    assert wrong == []
 
 
 def test_pods_are_placed_without_us_while_we_are_away(

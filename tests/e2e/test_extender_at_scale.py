@@ -13,6 +13,7 @@ from devcluster.cluster import DevCluster
 from devcluster.metrics import report_memory, serve_node_metrics
 from tests.e2e.extended import Certificates, Extender, KubeScheduler
 from tests.e2e.objects import pod
+from tests.e2e.placements import wrong_placements
 from tests.e2e.test_extender import CONFIGURATION
 from tests.waiting import eventually
 
@@ -60,6 +61,7 @@ def test_each_pod_of_a_burst_goes_to_another_of_the_labelled_nodes_with_the_leas
             nodes, said, counted = nodes_of_pods(cluster), scheduler.log(), extender.metrics()
 
     assert sorted(nodes) == sorted(FREEST)
+    assert wrong_placements(cluster) == []
     # Neither a failure nor a timeout: nothing had to be asked a second time.
     assert failures(said) == []
     for verb in ("filter", "prioritize"):

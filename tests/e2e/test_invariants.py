@@ -14,20 +14,12 @@ from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
 from devcluster.nodes import Taint
 from tests.e2e.objects import scheduled_condition
-from tests.invariants import bindings_in_audit, violations
+from tests.e2e.placements import audit_flags, bindings, items, wrong_placements
 from tests.placement_rules import Json
 from tests.waiting import eventually
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 PODS = "/api/v1/namespaces/default/pods"
-AUDIT_POLICY = """\
-apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-- {level: Request, verbs: [create], resources: [{group: "", resources: [pods/binding]}]}
-- {level: None}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +30,7 @@ def audit_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def crowded(audit_log: Path) -> Iterator[DevCluster]:
     """Twenty nodes in four zones, each with room for a few pods; two are tainted."""
-    policy = audit_log.with_name("policy.yaml")
-    policy.write_text(AUDIT_POLICY)
-    flags = [f"--audit-policy-file={policy}", f"--audit-log-path={audit_log}"]
-    with DevCluster(scheduler=False, apiserver_flags=flags) as cluster:
+    with DevCluster(scheduler=False, apiserver_flags=audit_flags(audit_log)) as cluster:
         for number in range(20):
             cluster.add_node(
                 f"node-{number}",
@@ -84,11 +73,6 @@ def _near(kind: str, term: Json) -> Json:
     return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
-def items(cluster: DevCluster, path: str) -> list[Json]:
-    found: list[Json] = cluster.request("GET", path)["items"]
-    return found
-
-
 def is_decided(pod: Json) -> bool:
     return bool(pod["spec"].get("nodeName") or scheduled_condition(pod))
 
@@ -114,10 +98,10 @@ def test_nothing_is_placed_wrongly_while_pods_come_go_and_wait(crowded: DevClust
         partial(all_decided, crowded, 300 - len(plain[::3])), "every pod has a node or a reason", seconds=90
     )
 
-    bindings = bindings_in_audit(audit_log.read_text().splitlines())
+    bound = bindings(audit_log)
     placed = [each for each in pods if each["spec"].get("nodeName")]
-    assert violations(items(crowded, "/api/v1/nodes"), pods, bindings=bindings) == []
-    assert {each["metadata"]["uid"] for each in placed} <= {binding.uid for binding in bindings}
+    assert wrong_placements(crowded, bindings=bound) == []
+    assert {each["metadata"]["uid"] for each in placed} <= {binding.uid for binding in bound}
     # Some of each kind found a place, and some had to wait.
     assert len({each["metadata"]["labels"]["app"] for each in placed}) == 8
     assert 150 < len(placed) < len(pods)

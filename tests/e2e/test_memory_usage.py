@@ -10,6 +10,7 @@ from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
 from devcluster.metrics import report_memory, serve_node_metrics
 from tests.e2e.objects import get, pod
+from tests.e2e.placements import wrong_placements
 from tests.waiting import eventually
 
 CONFIGURATION = """\
@@ -62,3 +63,4 @@ def test_a_pod_that_names_us_goes_to_the_labelled_node_with_the_least_memory_in_
         return found
 
     assert eventually(node) == "free"
+    assert wrong_placements(measured) == []

@@ -10,20 +10,21 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from devcluster.cluster import DevCluster
 from devcluster.installation import Installation
 from tests.e2e.objects import pod
-from tests.invariants import violations
+from tests.e2e.placements import items, wrong_placements
 from tests.waiting import eventually
 
-# RELOADS=100 makes it 2,000 pods.
+# `make reloads` has a hundred.
 RELOADS = int(os.environ.get("RELOADS", "10"))
 PODS_PER_RELOAD = 20
 WARM_UP = 6
+# Files are looked at every other second or so.
+pytestmark = pytest.mark.timeout(120 + 6 * RELOADS)
 PR_SET_THP_DISABLE = 41  # linux/prctl.h
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -139,13 +140,8 @@ def reloads(installation: Installation) -> int:
     return len(re.findall(r"profile custom-scheduler: plugin First", installation.log_file.read_text()))
 
 
-def listed(cluster: DevCluster, path: str) -> list[Any]:
-    items: list[Any] = cluster.request("GET", path)["items"]
-    return items
-
-
 def nodes_of_pods(cluster: DevCluster) -> list[str]:
-    return [item["spec"].get("nodeName", "") for item in listed(cluster, PODS)]
+    return [item["spec"].get("nodeName", "") for item in items(cluster, PODS)]
 
 
 def test_no_pod_is_lost_and_none_is_decided_on_by_two_versions(
@@ -161,7 +157,7 @@ def test_no_pod_is_lost_and_none_is_decided_on_by_two_versions(
     eventually(lambda: all(nodes_of_pods(cluster)), "all pods have their node", seconds=60)
 
     assert len(nodes_of_pods(cluster)) == RELOADS * PODS_PER_RELOAD
-    assert violations(listed(cluster, "/api/v1/nodes"), listed(cluster, PODS)) == []
+    assert wrong_placements(cluster) == []
     versions: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for plugin, name, version_seen in re.findall(
         r"tried (\w+) (\S+) (\d+)", installation.log_file.read_text()

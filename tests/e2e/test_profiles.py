@@ -12,6 +12,7 @@ import pytest
 from devcluster.cluster import DevCluster
 from tests.e2e.extended import binder_kubeconfig
 from tests.e2e.objects import get, pod, pod_events, scheduled_condition
+from tests.e2e.placements import wrong_placements
 from tests.e2e.test_binder_command import Binder
 from tests.program import custom_scheduler
 from tests.waiting import eventually
@@ -109,6 +110,7 @@ def test_each_pod_is_placed_by_the_profile_that_it_names_and_by_none_if_it_names
     }
 
     assert nodes == {name: PLACES[profile] for profile, name in names}
+    assert wrong_placements(cluster) == []
     alone = get(cluster, "pod", "default", "alone")
     assert "nodeName" not in alone["spec"]
     assert scheduled_condition(alone) is None

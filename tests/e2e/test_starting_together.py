@@ -27,8 +27,7 @@ from devcluster.ops import ask_ops
 from devcluster.ports import free_port
 from devcluster.tether import tethered
 from tests.e2e.objects import pod
-from tests.e2e.test_invariants import AUDIT_POLICY, items
-from tests.invariants import bindings_in_audit, violations
+from tests.e2e.placements import audit_flags, bindings, items, wrong_placements
 from tests.waiting import eventually
 
 PODS = 50
@@ -89,10 +88,7 @@ class Replica:
 @contextmanager
 def empty_cluster(audit_log: Path) -> Iterator[DevCluster]:
     """A control plane with the manifests applied, pods that wait, and no process of ours yet."""
-    policy = audit_log.with_name("policy.yaml")
-    policy.write_text(AUDIT_POLICY)
-    flags = [f"--audit-policy-file={policy}", f"--audit-log-path={audit_log}"]
-    with DevCluster(scheduler=False, apiserver_flags=flags) as cluster:
+    with DevCluster(scheduler=False, apiserver_flags=audit_flags(audit_log)) as cluster:
         cluster.add_nodes([f"node-{number}" for number in range(5)], labels={"custom": "yes"})
         cluster.kubectl("apply", "-k", str(MANIFESTS / "overlays/devcluster"))
         create = partial(cluster.request, "POST", "/api/v1/namespaces/default/pods")
@@ -167,10 +163,9 @@ def assert_one_binder(cluster: DevCluster, replicas: Sequence[Replica], audit_lo
     (leader,) = (replica for replica in replicas if replica.leads())
     assert Counter(leader.bound()) == Counter(f"pod-{number}" for number in range(PODS))
     assert [replica.name for replica in replicas if replica.bound()] == [leader.name]
-    bindings = bindings_in_audit(audit_log.read_text().splitlines())
-    pods = items(cluster, "/api/v1/namespaces/default/pods")
-    assert len(bindings) == PODS
-    assert violations(items(cluster, "/api/v1/nodes"), pods, bindings=bindings) == []
+    bound = bindings(audit_log)
+    assert len(bound) == PODS
+    assert wrong_placements(cluster, bindings=bound) == []
 
 
 @pytest.mark.parametrize("number", [2, 10])
