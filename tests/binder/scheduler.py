@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,8 +20,12 @@ from webhook.kube.backoff import Backoff
 from webhook.kube.events import EventRecorder
 from webhook.kube.informer import Change
 from webhook.scheduling.cache import Cache
+from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
+from webhook.scheduling.framework import Framework
 from webhook.scheduling.made import Made
 from webhook.scheduling.objects import Node, Pod
+from webhook.scheduling.plugin_manager import load_plugins
+from webhook.scheduling.profile import build_framework
 from webhook.scheduling.testing import make_framework, make_pod
 
 
@@ -38,6 +43,15 @@ def bound_to(item: Pod, node: str) -> Pod:
 
 def created(exchange: Exchange) -> None:
     exchange.reply(201, {"kind": "Status", "status": "Success"})
+
+
+def framework_sorted_by(plugin: object, cache: Cache) -> Framework:
+    """The default profile, whose queue this plugin sorts, under the name of its class."""
+    registry, name = load_plugins(), type(plugin).__name__
+    registry.register(name, lambda _args, _handle: plugin)
+    instead = PluginSetConfig(enabled=(PluginRef(name=name),), disabled=(PluginRef(name="PrioritySort"),))
+    profile = Profile(plugins=PluginsConfig(queue_sort=instead))
+    return build_framework(profile, registry, cache, random.Random(0))
 
 
 class _Listing:

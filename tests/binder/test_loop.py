@@ -8,9 +8,16 @@ import msgspec
 import pytest
 from prometheus_client import REGISTRY
 
-from tests.binder.scheduler import bound_to, created, pod, scheduling
+from tests.binder.scheduler import bound_to, created, framework_sorted_by, pod, scheduling
 from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange, in_order
 from tests.waiting import eventually
+from webhook.scheduling.events import (
+    Action,
+    ClusterEvent,
+    ClusterEventWithHint,
+    QueueingHint,
+    Resource,
+)
 from webhook.scheduling.nodes import NodeInfo
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.status import SUCCESS, Code, Status
@@ -493,6 +500,87 @@ def test_a_plugin_that_fails_ten_pods_in_a_row_is_suspected_whatever_it_fails_in
     why = f"10 decisions in a row have failed: plugin Faulty failed in {point}: RuntimeError: boom"
     assert scheduler.suspected == [("Faulty", why)]
     assert failures("Faulty") == before + 10
+
+
+class Unordered:
+    """Can't say where a pod belongs."""
+
+    def sort_key(self, _pod: Pod, _queued_at: float) -> tuple[float, ...]:
+        raise RuntimeError("boom")
+
+
+class Forgetful:
+    """Refuses every pod that it has counted, and then can't take it back."""
+
+    def reserve(self, _pod: Pod, _node_name: str) -> Status:
+        return Status(Code.UNSCHEDULABLE, ("not now",))
+
+    def unreserve(self, _pod: Pod, _node_name: str) -> None:
+        raise RuntimeError("boom")
+
+
+class Clueless:
+    """Rejects all nodes, and can't say what would help."""
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        return (ClusterEventWithHint(ClusterEvent(Resource.NODE, Action.ADD), self._hint),)
+
+    def _hint(self, _pod: Pod, _old: object, _new: object) -> QueueingHint:
+        raise RuntimeError("boom")
+
+    def filter_node(self, _pod: Pod, _node: object) -> str:
+        return "no"
+
+
+def test_a_plugin_that_fails_in_taking_back_is_counted_and_suspected() -> None:
+    before = failures("Forgetful")
+
+    with scheduling(Forgetful=Forgetful()) as scheduler:
+        scheduler.add(make_node("node-1"), *(pod(f"a-{number}") for number in range(10)))
+        eventually(lambda: scheduler.suspected)
+
+    why = "10 decisions in a row have failed: plugin Forgetful failed in unreserve: RuntimeError: boom"
+    assert scheduler.suspected == [("Forgetful", why)]
+    assert failures("Forgetful") == before + 10
+
+
+def test_a_plugin_that_fails_in_the_queues_order_is_counted_and_suspected() -> None:
+    before = failures("Unordered")
+
+    with scheduling() as scheduler:
+        unordered = framework_sorted_by(Unordered(), scheduler.cache)
+        scheduler.loop.replace({"custom-scheduler": unordered})
+        scheduler.add(make_node("node-1"), *(pod(f"a-{number}") for number in range(10)))
+        eventually(lambda: len(scheduler.bindings_sent()) == 10)
+
+    why = "10 decisions in a row have failed: plugin Unordered failed in sort_key: RuntimeError: boom"
+    assert scheduler.suspected == [("Unordered", why)]
+    assert failures("Unordered") == before + 10
+
+
+def test_a_plugin_that_fails_in_its_hints_is_counted_but_goes_on_to_reject() -> None:
+    before = failures("Clueless")
+
+    with scheduling(Clueless=Clueless()) as scheduler:
+        scheduler.add(make_node("node-0"), *(pod(f"a-{number}") for number in range(12)))
+        scheduler.expect_condition("a-11")
+        scheduler.add(make_node("node-1"))
+        scheduler.settle()
+
+    assert failures("Clueless") == before + 12
+    assert scheduler.suspected == []
+
+
+def test_a_replica_that_does_not_lead_does_not_suspect_what_fails_in_the_queues_order() -> None:
+    before = failures("Unordered")
+
+    with scheduling(leading=False) as scheduler:
+        scheduler.is_leader = False
+        scheduler.loop.replace({"custom-scheduler": framework_sorted_by(Unordered(), scheduler.cache)})
+        scheduler.add(make_node("node-1"), *(pod(f"a-{number}") for number in range(10)))
+        scheduler.settle()
+
+    assert (failures("Unordered"), scheduler.suspected) == (before, [])
 
 
 def test_a_replica_that_does_not_lead_tells_nothing_of_a_plugin_that_fails() -> None:

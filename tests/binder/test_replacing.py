@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 
-from tests.binder.scheduler import created, pod, scheduling
+from tests.binder.scheduler import created, framework_sorted_by, pod, scheduling
 from tests.kube.fakeapi import PATIENCE_SECONDS, Exchange
 from webhook.scheduling.cache import Cache
 from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
@@ -80,13 +80,7 @@ class LastFirst:
 
 
 def last_first(cache: Cache) -> Framework:
-    registry = load_plugins()
-    registry.register("LastFirst", lambda _args, _handle: LastFirst())
-    instead = PluginSetConfig(
-        enabled=(PluginRef(name="LastFirst"),), disabled=(PluginRef(name="PrioritySort"),)
-    )
-    profile = Profile(plugins=PluginsConfig(queue_sort=instead))
-    return build_framework(profile, registry, cache, random.Random(0))
+    return framework_sorted_by(LastFirst(), cache)
 
 
 def without(name: str, running: Framework, cache: Cache) -> Framework:

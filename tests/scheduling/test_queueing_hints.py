@@ -97,7 +97,7 @@ def test_one_plugin_that_the_event_helps_is_enough(
 @pytest.mark.parametrize(
     ("plugin", "told"),
     [
-        ("Raises", "plugin Raises raised in queueing hint"),
+        ("Raises", "plugin Raises failed in queueing hint: ZeroDivisionError: "),
         ("Nonsense", "plugin Nonsense failed in queueing hint: expected a QueueingHint, got 'perhaps'"),
     ],
 )

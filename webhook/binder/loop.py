@@ -30,6 +30,7 @@ from webhook.scheduling.kinds import Kind
 from webhook.scheduling.made import Made
 from webhook.scheduling.objects import Node, NodeMetrics, Pod
 from webhook.scheduling.outcome import Placement, PluginFailure
+from webhook.scheduling.queueing_hints import HINT
 from webhook.scheduling.status import SUCCESS, Code, Status
 
 __all__ = ["SchedulingLoop"]
@@ -76,6 +77,8 @@ class SchedulingLoop:
         self._clock = clock
         self._suspicion = Suspicion(suspect)
         self._retirement = Retirement(release)
+        for framework in self._frameworks.values():
+            self._listen(framework)
         self._queue = SchedulingQueue(self._frameworks, clock, self._take_admission)
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._failures = FailureHandler(self._queue, reporter)
@@ -227,6 +230,20 @@ class SchedulingLoop:
         if self._frameworks[profile] is framework:
             self._suspicion.judge(profile, step, faults)
 
+    def _listen(self, framework: Framework) -> None:
+        framework.side_faults.listener = partial(self._judge_aside, framework)
+
+    def _judge_aside(self, framework: Framework, plugin: str, point: str, status: Status) -> None:
+        """Take in a plugin's fault by which no attempt has failed, or that it is well again; the leader alone tells it."""
+        if not self._is_leader():
+            return
+        if point == HINT:
+            # Pods are tried for nothing; to leave the plugin out would have them placed where it says no.
+            if status.code is Code.ERROR:
+                plugin_metrics.FAILURES.labels(plugin).inc()
+        else:
+            self._judge(framework, f"{point} of {plugin}", status)
+
     def _take_admission(self, queued: QueuedPod, status: Status) -> None:
         """Take in what the plugins said of a pod that came to the queue; the leader alone tells it."""
         if not self._is_leader():
@@ -249,6 +266,8 @@ class SchedulingLoop:
         }
         self._retirement.replaced(self._frameworks, {**self._frameworks, **frameworks})
         self._frameworks.update(frameworks)
+        for framework in frameworks.values():
+            self._listen(framework)
         self._cycles.give_up_waiting_for(changed)
         self._queue.reconsider(frameworks)
 

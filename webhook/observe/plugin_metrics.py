@@ -13,7 +13,7 @@ __all__ = ["FAILURES", "OVER_BUDGET", "REFUSED", "SUSPENDED", "Usage", "usage"]
 
 FAILURES = Counter(
     "custom_scheduler_plugin_failures",
-    "Number of attempts to schedule a pod that a plugin has failed: it raised, or answered what it must not.",
+    "Number of times that a plugin has failed: it raised, or answered what it must not.",
     ["plugin"],
 )
 OVER_BUDGET = Counter(

@@ -164,12 +164,10 @@ def checked_bits(plugin: str, answer: object, reasons: object, nodes: int) -> np
 
 
 def checked_key(plugin: str, answer: object) -> tuple[float, ...]:
-    """Return a sort key that can be compared with any other; a wrong one is logged and raises PluginError."""
+    """Return a sort key that can be compared with any other; raises PluginError."""
     if isinstance(answer, tuple) and all(map(_is_number, answer)):
         return answer
-    error = PluginError(plugin, "sort_key", f"expected a tuple of numbers, got {answer!r}")
-    log.error("%s", error)
-    raise error
+    raise PluginError(plugin, "sort_key", f"expected a tuple of numbers, got {answer!r}")
 
 
 def checked_numbers(plugin: str, point: str, answer: object, nodes: int) -> Scores:

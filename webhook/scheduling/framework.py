@@ -23,6 +23,7 @@ from webhook.scheduling.plugin_set import PluginSet
 from webhook.scheduling.queueing_hints import QueueingHints
 from webhook.scheduling.record import Record
 from webhook.scheduling.scheduling_cycle import SchedulingCycle, Search
+from webhook.scheduling.side_faults import SideFaults
 from webhook.scheduling.standing import Standings
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Status
 from webhook.scheduling.timing import ONE_IN, Timing, timed
@@ -36,7 +37,7 @@ class Framework:
     """Decides for the pods of one `schedulerName`. The owner of the cache calls it, on one thread.
 
     With `timing`, one in ten decisions, and of the steps that follow them, is timed plugin by plugin, and all are by
-    extension point in `measurements`.
+    extension point in `measurements`. `side_faults` tells of what plugins do wrong where no attempt fails by it.
     """
 
     def __init__(
@@ -52,7 +53,10 @@ class Framework:
         self._timed = None if timing is None else timed(plugins, timing)
         self._turns: defaultdict[str, Iterator[int]] = defaultdict(count)
         self._cache = cache
-        self.queueing_hints = QueueingHints({**plugins.events, UNSUPPORTED: UNSUPPORTED_EVENTS})
+        self.side_faults = SideFaults()
+        self.queueing_hints = QueueingHints(
+            {**plugins.events, UNSUPPORTED: UNSUPPORTED_EVENTS}, self.side_faults
+        )
         self.measurements = Measurements(None if timing is None else timing.clock)
         self._standings = Standings(cache.table)
         self._rng = rng
@@ -63,10 +67,12 @@ class Framework:
         return first_refusal("pre_enqueue", methods, pod)
 
     def sort_key(self, pod: Pod, queued_at: float) -> tuple[float, ...]:
-        """Return the pod's place in the queue; smallest first. In order of time if the plugin fails, which is logged."""
+        """Return the pod's place in the queue; smallest first. In order of time if the plugin fails."""
         each = self._untimed.queue_sort
         try:
-            return checked_key(each.name, ask(each.name, "sort_key", each.plugin.sort_key, pod, queued_at))
+            return self.side_faults.ask(
+                each.name, "sort_key", checked_key, each.plugin.sort_key, pod, queued_at
+            )
         except PluginError:
             return (0.0, queued_at)
 
@@ -128,11 +134,13 @@ class Framework:
         return status
 
     def unreserve(self, pod: Pod, node_name: str) -> None:
-        """Take back `reserve`, in reverse order. A plugin that raises is logged; the others still hear of it."""
+        """Take back `reserve`, in reverse order. If a plugin raises, the others still hear of it."""
         with self.measurements.span("Unreserve"):
             for each in reversed(self._turn("unreserve").reserve):
                 with suppress(PluginError):
-                    ask(each.name, "unreserve", each.plugin.unreserve, pod, node_name)
+                    self.side_faults.ask(
+                        each.name, "unreserve", _whatever, each.plugin.unreserve, pod, node_name
+                    )
 
     def permit(self, pod: Pod, node_name: str) -> tuple[Status, Mapping[str, float]]:
         """Return the plugins' last word before binding; with Wait, also the seconds that each waits at most."""
@@ -185,3 +193,8 @@ class Framework:
         if self._timed is None or next(self._turns[step]) % ONE_IN:
             return self._untimed
         return self._timed
+
+
+def _whatever(_plugin: str, answer: object) -> object:
+    """Nothing comes of what such a method returns."""
+    return answer

@@ -6,16 +6,24 @@ Source: isPodWorthRequeuing in pkg/scheduler/backend/queue/scheduling_queue.go.
 from __future__ import annotations
 
 import enum
-import logging
 from collections.abc import Mapping, Set
 
-from webhook.scheduling.containment import PluginError, ask
-from webhook.scheduling.events import ClusterEvent, ClusterEventWithHint, Happening, QueueingHint, Resource
+from webhook.scheduling.containment import PluginError
+from webhook.scheduling.events import (
+    ClusterEvent,
+    ClusterEventWithHint,
+    Happening,
+    Hint,
+    QueueingHint,
+    Resource,
+)
 from webhook.scheduling.objects import Pod
+from webhook.scheduling.side_faults import SideFaults
 
-__all__ = ["QueueingHints", "QueueingStrategy"]
+__all__ = ["HINT", "QueueingHints", "QueueingStrategy"]
 
-log = logging.getLogger("custom_scheduler.scheduling")
+HINT = "queueing hint"
+"""Where a plugin fails that fails in one."""
 
 
 class QueueingStrategy(enum.Enum):
@@ -27,10 +35,16 @@ class QueueingStrategy(enum.Enum):
 
 
 class QueueingHints:
-    """The events that plugins have registered, by plugin; one that has registered none at all waits for any event."""
+    """The events that plugins have registered, by plugin; one that has registered none at all waits for any event.
 
-    def __init__(self, registered: Mapping[str, tuple[ClusterEventWithHint, ...]]) -> None:
+    A hint that raises or answers nonsense counts as Queue, so that no pod gets stuck; `faults` tells of it.
+    """
+
+    def __init__(
+        self, registered: Mapping[str, tuple[ClusterEventWithHint, ...]], faults: SideFaults | None = None
+    ) -> None:
         self._registered = registered
+        self._faults = faults or SideFaults()
 
     def concern(self, rejected_by: Set[str], event: ClusterEvent) -> bool:
         """Tell whether one of the plugins waits for such an event at all; without names, every event counts."""
@@ -39,10 +53,7 @@ class QueueingHints:
     def strategy(
         self, pod: Pod, rejected_by: Set[str], pending_by: Set[str], happening: Happening
     ) -> QueueingStrategy:
-        """Return what the change means for a pod rejected by these plugins, some of which answered Pending.
-
-        A hint that raises or answers nonsense is logged and counts as Queue, so that no pod gets stuck.
-        """
+        """Return what the change means for a pod rejected by these plugins, some of which answered Pending."""
         if not rejected_by:
             return QueueingStrategy.AFTER_BACKOFF
         if happening.event.resource is Resource.TARGET_POD and not _is(pod, happening.new):
@@ -66,20 +77,21 @@ class QueueingHints:
         if registered is None:
             return True
         return any(
-            each.hint is None or _answer(plugin, each, pod, happening) is not QueueingHint.QUEUE_SKIP
+            each.hint is None or self._answer(plugin, each.hint, pod, happening) is QueueingHint.QUEUE
             for each in registered
             if each.event.matches(happening.event)
         )
 
+    def _answer(self, plugin: str, hint: Hint, pod: Pod, happening: Happening) -> QueueingHint:
+        try:
+            return self._faults.ask(plugin, HINT, _checked, hint, pod, happening.old, happening.new)
+        except PluginError:
+            return QueueingHint.QUEUE
 
-def _answer(plugin: str, each: ClusterEventWithHint, pod: Pod, happening: Happening) -> object:
-    assert each.hint is not None
-    try:
-        answer: object = ask(plugin, "queueing hint", each.hint, pod, happening.old, happening.new)
-    except PluginError:
-        return QueueingHint.QUEUE
+
+def _checked(plugin: str, answer: object) -> QueueingHint:
     if not isinstance(answer, QueueingHint):
-        log.error("plugin %s failed in queueing hint: expected a QueueingHint, got %r", plugin, answer)
+        raise PluginError(plugin, HINT, f"expected a QueueingHint, got {answer!r}")
     return answer
 
 
