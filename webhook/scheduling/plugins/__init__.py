@@ -17,6 +17,7 @@ from webhook.scheduling.plugins.pod_topology_spread import PodTopologySpread
 from webhook.scheduling.plugins.priority_sort import PrioritySort
 from webhook.scheduling.plugins.scheduling_gates import SchedulingGates
 from webhook.scheduling.plugins.taint_toleration import TaintToleration
+from webhook.scheduling.plugins.typed_args import with_typed_args
 from webhook.scheduling.plugins.volume_binding import VolumeBinding
 from webhook.scheduling.plugins.volume_restrictions import VolumeRestrictions
 from webhook.scheduling.plugins.volume_zone import VolumeZone
@@ -45,7 +46,9 @@ _CLASSES = (
     MemoryUsage,
 )
 # Made once, so that what is loaded anew finds them as they were.
-_FACTORIES = {each.__name__: as_factory(each.__name__, each) for each in _CLASSES}
+_FACTORIES = {
+    each.__name__: with_typed_args(each.__name__, as_factory(each.__name__, each)) for each in _CLASSES
+}
 
 
 def register_built_in(registry: Registry) -> None:
