@@ -101,7 +101,14 @@ class Replica:
 
     def _start(self) -> None:
         store, leases = _Store(self), _Leases(self)
-        custody = obtain_custody(store, leases, clock=self._clock, monotonic=self._boot, sleep=self._sleep)
+        custody = obtain_custody(
+            store,
+            leases,
+            clock=self._clock,
+            machine_clock=self._machine_clock,
+            monotonic=self._boot,
+            sleep=self._sleep,
+        )
         custodian = Custodian(
             custody,
             replica=self.name,
@@ -110,7 +117,7 @@ class Replica:
             leases=leases,
             settle_seconds=SETTLE_SECONDS,
             clock=self._clock,
-            machine_clock=lambda: self.world.now + self.clock_error,
+            machine_clock=self._machine_clock,
             boot_clock=self._boot,
         )
         self.leave = custodian.leave
@@ -197,6 +204,9 @@ class Replica:
 
     def _clock(self) -> datetime:
         return self.world.now
+
+    def _machine_clock(self) -> datetime:
+        return self.world.now + self.clock_error
 
     def _boot(self) -> float:
         return (self.world.now - BEGINNING).total_seconds()

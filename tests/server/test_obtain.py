@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from contextlib import suppress
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -12,7 +13,7 @@ from certs.clock import utc_now
 from certs.custody import Custody
 from certs.rotation import begin
 from certs.store import SecretStore
-from tests.certs.memory_store import MemoryStore
+from tests.certs.memory_store import MemorySecret, MemoryStore
 from tests.server.cluster import MemoryLeases
 from webhook.errors import ApiError, ConfigurationError, Unreachable
 from webhook.kube.transport import CONNECT_SECONDS, REQUEST_SECONDS
@@ -49,6 +50,54 @@ def test_the_authority_is_made_where_there_was_none() -> None:
 
     assert store.secret is not None
     assert store.secret.data == custody.data
+
+
+@pytest.mark.parametrize("ahead", [-400, -2, 2, 310, 400])
+def test_a_wrong_clock_of_the_machine_changes_nothing_about_the_ca(ahead: int) -> None:
+    held = Custody(authority=create_authority("custom-scheduler", utc_now()))
+    store = MemoryStore(held.data)
+
+    custody = obtain_custody(store, MemoryLeases(), machine_clock=lambda: utc_now() + timedelta(days=ahead))
+
+    assert (custody.data, store.secret and store.secret.data) == (held.data, held.data)
+
+
+@pytest.mark.parametrize(
+    "age", [AUTHORITY_LIFETIME - timedelta(days=30), AUTHORITY_LIFETIME + timedelta(days=1)]
+)
+def test_a_ca_that_is_old_by_the_api_servers_clock_alone_is_left_as_it_is(age: timedelta) -> None:
+    held = Custody(authority=create_authority("custom-scheduler", utc_now()))
+    store, patience = MemoryStore(held.data), Patience()
+
+    with suppress(ConfigurationError):
+        obtain_custody(
+            store,
+            MemoryLeases(),
+            clock=lambda: utc_now() + age,
+            machine_clock=utc_now,
+            monotonic=patience,
+            sleep=patience.sleep,
+        )
+
+    assert store.secret is not None
+    assert store.secret.data == held.data
+
+
+def test_the_api_server_is_asked_before_its_clock_is_read() -> None:
+    order: list[str] = []
+
+    class Store(MemoryStore):
+        def read(self) -> MemorySecret | None:
+            order.append("asked")
+            return super().read()
+
+    def clock() -> datetime:
+        order.append("clock")
+        return utc_now()
+
+    obtain_custody(Store(), MemoryLeases(), clock=clock)
+
+    assert order[:2] == ["asked", "clock"]
 
 
 def test_an_api_server_that_comes_up_in_time_is_waited_for() -> None:

@@ -16,6 +16,7 @@ from certs.leaf import service_hosts
 from webhook.kube.config import connect
 from webhook.kube.replicas import Pod, ReplicaLeases, replica_name
 from webhook.kube.secrets import KubeSecretStore
+from webhook.kube.transport import KubeClient
 from webhook.kube.watching import watching
 from webhook.kube.webhookconfig import WebhookConfigurations
 from webhook.observe.exposition import forget_worker
@@ -88,6 +89,7 @@ def _certificates(settings: ServeSettings, slots: WorkerSlots) -> Callable[[], C
         custody = obtain_custody(
             KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET),
             ReplicaLeases(client, namespace=settings.namespace),
+            clock=partial(_cluster_time, client),
         )
     return lambda: _self_signed(settings, custody, slots)
 
@@ -96,9 +98,7 @@ def _self_signed(settings: ServeSettings, custody: Custody, slots: WorkerSlots) 
     client = connect(settings.kubeconfig)
     configurations = WebhookConfigurations(client, CONFIGURATIONS)
 
-    def clock() -> datetime:
-        return client.server_clock.now() or utc_now()
-
+    clock = partial(_cluster_time, client)
     store = KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET)
     custodian = Custodian(
         custody,
@@ -122,6 +122,11 @@ def _self_signed(settings: ServeSettings, custody: Custody, slots: WorkerSlots) 
         clock=clock,
         leaf_lifetime=timedelta(hours=settings.leaf_hours),
     )
+
+
+def _cluster_time(client: KubeClient) -> datetime:
+    """Return the API server's time, by which its clients judge certificates."""
+    return client.server_clock.now() or utc_now()
 
 
 def _replica(settings: ServeSettings, slots: WorkerSlots) -> str:

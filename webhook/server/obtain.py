@@ -12,10 +12,10 @@ from certs.clock import Clock, utc_now
 from certs.custody import Custody, parse_custody
 from certs.errors import CertificateError, InvalidPair
 from certs.rotation import next_step
-from certs.store import SecretStore, ensure_custody
+from certs.store import Secret, SecretStore, ensure_custody
 from webhook.errors import ClusterError, ConfigurationError
 from webhook.kube.backoff import Backoff
-from webhook.server.custodian import PRODUCT, Leases
+from webhook.server.custodian import PRODUCT, SKEW, Leases
 
 __all__ = ["RETURN_SECONDS", "obtain_custody"]
 
@@ -38,25 +38,33 @@ def obtain_custody(
     leases: Leases,
     *,
     clock: Clock = utc_now,
+    machine_clock: Clock = utc_now,
     monotonic: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], object] = time.sleep,
 ) -> Custody:
     """Return what the Secret holds, after making a CA where there was none; for a start, before any fork.
 
-    Where the Secret lost its CA and a Lease says that replicas run, they get 20 s to put back what they hold.
-    Tries again for 30 s while the API server can't be reached or refuses, then raises ConfigurationError.
+    `clock` is the API server's. Where `machine_clock` says something else, one of them is wrong, and a CA whose time
+    seems to be over stays. Where the Secret lost its CA and a Lease says that replicas run, they get 20 s to put back
+    what they hold. Tries again for 30 s while the API server can't be reached or refuses, then raises
+    ConfigurationError.
     """
     begun = monotonic()
     backoff = Backoff(first=0.25, longest=2.0)
     told = ""
     while True:
-        # A CA whose time is over gives way to its successor, if it has one; the rest is for those who know more.
-        step = partial(next_step, name=PRODUCT, now=clock(), is_settled=lambda _: False, served=None)
         try:
-            if monotonic() < begun + RETURN_SECONDS and _may_come_back(store, leases, clock()):
+            # Read first, since the API server tells its time with its answers.
+            secret = store.read()
+            now = clock()
+            if monotonic() < begun + RETURN_SECONDS and _may_come_back(secret, leases, now):
                 sleep(_RETURN_POLL_SECONDS)
                 continue
-            return ensure_custody(store, PRODUCT, clock=clock, step=step)
+            # A CA whose time is over gives way to its successor, if it has one; the rest is for those who know more.
+            step = partial(next_step, name=PRODUCT, now=now, is_settled=lambda _: False, served=None)
+            if abs(now - machine_clock()) <= SKEW:
+                return ensure_custody(store, PRODUCT, clock=clock, step=step)
+            return ensure_custody(store, PRODUCT, clock=clock, is_clock_sure=False)
         except (ClusterError, CertificateError) as error:
             if monotonic() >= begun + OBTAIN_SECONDS:
                 raise ConfigurationError(
@@ -69,9 +77,8 @@ def obtain_custody(
             sleep(backoff.after(error))
 
 
-def _may_come_back(store: SecretStore, leases: Leases, now: datetime) -> bool:
+def _may_come_back(secret: Secret | None, leases: Leases, now: datetime) -> bool:
     """Tell whether the Secret has lost a CA that some replica may hold."""
-    secret = store.read()
     try:
         parse_custody(secret.data if secret else {}, source="the CA's Secret")
     except InvalidPair:
