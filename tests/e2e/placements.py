@@ -30,7 +30,9 @@ def audit_flags(audit_log: Path) -> list[str]:
 
 def bindings(audit_log: Path) -> list[Binding]:
     """Return the bindings that it has carried out so far."""
-    return bindings_in_audit(audit_log.read_text().splitlines())
+    # It may be at the last line just now.
+    whole = audit_log.read_text().rpartition("\n")[0]
+    return bindings_in_audit(whole.splitlines())
 
 
 def items(cluster: DevCluster, path: str) -> list[Json]:
