@@ -30,6 +30,18 @@ class ClientAuthority:
     pem: bytes
     name: str
 
+    def demand_in(self, context: ssl.SSLContext) -> None:
+        """Have the context end each handshake without a certificate of theirs; raises InvalidClientAuthority."""
+        try:
+            # Between certificates may stand what people wrote, in any encoding.
+            context.load_verify_locations(cadata=self.pem.decode("ascii", "backslashreplace"))
+        except (ssl.SSLError, ValueError):
+            raise InvalidClientAuthority(
+                f"{self.name} holds no PEM certificate that can be read: "
+                "put the CA there that signs the client certificates"
+            ) from None
+        context.verify_mode = ssl.CERT_REQUIRED
+
 
 def server_context(
     certificate_pem: bytes,
@@ -59,17 +71,5 @@ def server_context(
     finally:
         os.close(descriptor)
     if client_ca is not None:
-        _demand_client_certificates(context, client_ca)
+        client_ca.demand_in(context)
     return context
-
-
-def _demand_client_certificates(context: ssl.SSLContext, client_ca: ClientAuthority) -> None:
-    try:
-        # Between certificates may stand what people wrote, in any encoding.
-        context.load_verify_locations(cadata=client_ca.pem.decode("ascii", "backslashreplace"))
-    except (ssl.SSLError, ValueError):
-        raise InvalidClientAuthority(
-            f"{client_ca.name} holds no PEM certificate that can be read: "
-            "put the CA there that signs the client certificates"
-        ) from None
-    context.verify_mode = ssl.CERT_REQUIRED

@@ -11,21 +11,21 @@ from datetime import datetime
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
 
+from certs.client_ca import ClientAuthorityFile
 from certs.clock import Clock, utc_now
 from certs.context import TLS_FLOOR, ClientAuthority, TlsVersion, server_context
-from certs.errors import CertificateError, UnreadableFile
+from certs.errors import CertificateError
 from certs.pair import Pair, check_in_date, parse_pair
+from certs.pem_file import read_pem_file
 
-__all__ = ["CertificateFiles", "read_client_authority"]
-
-# No Secret or ConfigMap can be larger: k8s.io/api/core/v1 MaxSecretSize.
-_LARGEST = 1024 * 1024
+__all__ = ["CertificateFiles"]
 
 log = logging.getLogger("certs")
 
 
-_Issuer = tuple[x509.Name, bytes | None]
+_Issuer = tuple[x509.Name, bytes]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,9 +50,6 @@ class CertificateFiles:
     expires_at: datetime
     """When that pair's certificate expires."""
 
-    fault: str
-    """Why the files as they are now can't be served, or empty."""
-
     def __init__(
         self,
         certificate: Path,
@@ -67,7 +64,7 @@ class CertificateFiles:
         """Load the pair, and the CA of client certificates if there is one; raises CertificateError."""
         self._certificate = certificate
         self._key = key
-        self._client_ca = client_ca
+        self._client_ca = ClientAuthorityFile(client_ca) if client_ca else None
         self._tls_min_version = tls_min_version
         self._settle_seconds = settle_seconds
         self._clock = clock
@@ -75,7 +72,12 @@ class CertificateFiles:
         self._coming: tuple[_Issuer, float] | None = None
         content = self._read()
         self._serve(content, self._parse(content))
-        self.fault = ""
+        self._fault = ""
+
+    @property
+    def fault(self) -> str:
+        """Why the files as they are now can't be used, or empty."""
+        return self._fault or (self._client_ca.fault if self._client_ca else "")
 
     def poll(self) -> bool:
         """Load the files again if they changed, and tell whether another pair is served now.
@@ -94,21 +96,21 @@ class CertificateFiles:
         except CertificateError as error:
             self._refuse(str(error))
             return False
-        self.fault = ""
+        self._fault = ""
         if is_due:
             log.info("certificate reloaded from %s", self._certificate)
         return is_due
 
     def _refuse(self, fault: str) -> None:
-        if fault != self.fault:
+        if fault != self._fault:
             log.error("%s; serving the previous pair", fault)
-        self.fault = fault
+        self._fault = fault
 
     def _read(self) -> _Content:
         return _Content(
-            certificate_pem=_read(self._certificate),
-            key_pem=_read(self._key),
-            client_ca=read_client_authority(self._client_ca),
+            certificate_pem=read_pem_file(self._certificate),
+            key_pem=read_pem_file(self._key),
+            client_ca=self._client_ca.poll() if self._client_ca else None,
         )
 
     def _parse(self, content: _Content) -> Pair:
@@ -155,27 +157,15 @@ class CertificateFiles:
 
 
 def _issuer_of(certificate: x509.Certificate) -> _Issuer:
-    """Return which CA signed this: its name, and which of its keys where the certificate tells."""
+    """Return which CA signed this: its name and which of its keys.
+
+    Where the certificate doesn't tell the key, as those don't that Go makes and signs by themselves, it is taken for
+    one of a CA of its own.
+    """
     try:
         extension = certificate.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier)
     except (ValueError, x509.ExtensionNotFound):
-        return certificate.issuer, None
-    return certificate.issuer, extension.value.key_identifier
-
-
-def read_client_authority(path: Path | None) -> ClientAuthority | None:
-    """Return the CA of client certificates in this file, or None without a file; raises UnreadableFile."""
-    return None if path is None else ClientAuthority(pem=_read(path), name=f"client CA {path}")
-
-
-def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST + 1)
-    except OSError as error:
-        raise UnreadableFile(
-            f"{path} can't be read ({error.strerror}): put the PEM file there and let this user read it"
-        ) from None
-    if len(content) > _LARGEST:
-        raise UnreadableFile(f"{path} is larger than 1 MiB: put the PEM file there, and nothing else")
-    return content
+        key_identifier = None
+    else:
+        key_identifier = extension.value.key_identifier
+    return certificate.issuer, key_identifier or certificate.fingerprint(SHA256())

@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 import trustme
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
+    NoEncryption,
     PrivateFormat,
 )
+from cryptography.x509.oid import NameOID
 
 from certs.authority import Authority, create_authority
 from certs.clock import utc_now
@@ -281,6 +285,73 @@ def test_garbage_in_place_of_the_client_authority_is_refused_at_start(
 
     with pytest.raises(InvalidClientAuthority, match=f"^client CA {client_ca} holds no PEM certificate"):
         CertificateFiles(folder.certificate, folder.key, client_ca=client_ca)
+
+
+def signed_by_itself() -> tuple[bytes, bytes]:
+    """A certificate and its key as Go's x509 makes them where one signs itself: without an AuthorityKeyIdentifier."""
+    key = generate_private_key(SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = utc_now()
+    builder = x509.CertificateBuilder(
+        issuer_name=name,
+        subject_name=name,
+        public_key=key.public_key(),
+        serial_number=x509.random_serial_number(),
+        not_valid_before=now - timedelta(hours=1),
+        not_valid_after=now + timedelta(days=90),
+    )
+    certificate = builder.sign(key, SHA256()).public_bytes(Encoding.PEM)
+    return certificate, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def test_a_certificate_that_signs_itself_waits_each_time_that_it_is_made_anew(folder: Folder) -> None:
+    folder.put(*signed_by_itself())
+    seconds = [0.0]
+    files = CertificateFiles(folder.certificate, folder.key, settle_seconds=60, boot_clock=lambda: seconds[0])
+    folder.put(*signed_by_itself())
+
+    served = []
+    for seconds[0] in (1.0, 60.0, 61.0):
+        served.append(files.poll())
+
+    assert served == [False, False, True]
+
+
+@pytest.fixture
+def watched(folder: Folder, authority: Authority, tmp_path: Path) -> tuple[CertificateFiles, Path]:
+    """Files that are served, and that of the client CA."""
+    client_ca = tmp_path / "client-ca.pem"
+    client_ca.write_bytes(authority.bundle)
+    folder.put_leaf(leaf_of(authority))
+    return CertificateFiles(folder.certificate, folder.key, client_ca=client_ca), client_ca
+
+
+def test_a_client_authority_that_is_spoilt_keeps_no_renewed_pair_from_being_served(
+    watched: tuple[CertificateFiles, Path], folder: Folder, authority: Authority
+) -> None:
+    files, client_ca = watched
+    before = files.context
+    client_ca.write_bytes(b"garbage")
+    folder.put_leaf(leaf_of(authority))
+
+    assert files.poll()
+
+    assert files.context is not before
+    assert files.context.verify_mode == ssl.CERT_REQUIRED
+    assert files.fault.startswith(f"client CA {client_ca} holds no PEM certificate")
+
+
+def test_a_client_authority_that_is_mended_leaves_no_fault(
+    watched: tuple[CertificateFiles, Path], authority: Authority
+) -> None:
+    files, client_ca = watched
+    client_ca.unlink()
+    files.poll()
+    before = files.fault
+    client_ca.write_bytes(authority.bundle)
+    files.poll()
+
+    assert (bool(before), files.fault) == (True, "")
 
 
 def test_a_file_larger_than_any_secret_is_refused(folder: Folder, authority: Authority) -> None:

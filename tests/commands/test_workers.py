@@ -51,7 +51,7 @@ class Server(OfflineServer):
 
     def counted(self) -> tuple[float, float]:
         """Return the requests counted, and those whose time was."""
-        samples = self.samples()
+        samples = eventually(self.samples)
         return (
             samples.get(("custom_scheduler_admission_requests_total", "CREATE,deny,/validate"), 0),
             samples.get(("custom_scheduler_admission_duration_seconds_count", "/validate"), 0),

@@ -25,6 +25,7 @@ REFUSED = "custom_scheduler_policy_refused"
 CONFIGURATION = "custom_scheduler_configuration_refused"
 SUSPENDED = "custom_scheduler_plugin_suspended"
 REQUESTS = "custom_scheduler_admission_requests_total"
+CERTIFICATE = "custom_scheduler_certificate_refused"
 EXPIRY = "custom_scheduler_certificate_expiry_timestamp_seconds"
 LEADER = "leader_election_master_status"
 PENDING = "scheduler_pending_pods"
@@ -89,6 +90,11 @@ FIRING = [
         "CustomSchedulerAdmissionErrors",
         "the first error ever",
         [born(REQUESTS, **OURS, pod="a", webhook="/validate", operation="", verdict="error")],
+    ),
+    Case(
+        "CustomSchedulerCertificateRefused",
+        "a key of another certificate",
+        [series(CERTIFICATE, 0, [1.0] * 12, **OURS, pod="a")],
     ),
     Case(
         "CustomSchedulerCertificateExpiresSoon",
@@ -218,6 +224,11 @@ SILENT = [
         "CustomSchedulerAdmissionErrors",
         "denials are none",
         [growing(REQUESTS, 9, **OURS, pod="a", webhook="/validate", operation="CREATE", verdict="deny")],
+    ),
+    Case(
+        "CustomSchedulerCertificateRefused",
+        "half written for a moment",
+        [series(CERTIFICATE, 0, [1.0, 1.0], **OURS, pod="a")],
     ),
     Case(
         "CustomSchedulerCertificateExpiresSoon",

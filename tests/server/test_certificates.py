@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
+from prometheus_client import REGISTRY
 
 from certs.authority import AUTHORITY_LIFETIME, create_authority
 from certs.clock import utc_now
@@ -295,6 +296,22 @@ def test_client_certificates_are_demanded_and_their_ca_is_followed(tmp_path: Pat
 
     assert before.verify_mode == ssl.CERT_REQUIRED
     assert cluster.certificates.context() is not before
+
+
+def test_a_spoilt_client_ca_keeps_nothing_else_from_being_brought_in_line(tmp_path: Path) -> None:
+    client_ca = tmp_path / "client-ca.pem"
+    client_ca.write_bytes(create_authority("clients", utc_now()).bundle)
+    cluster = Cluster(client_ca=client_ca)
+    before = cluster.certificates.context()
+    client_ca.write_bytes(b"garbage")
+    cluster.clock.now += LEAF_LIFETIME * 0.9
+
+    cluster.certificates.look()
+
+    assert cluster.bundles() == [cluster.authority.bundle] * 2
+    assert cluster.certificates.context() is not before
+    assert cluster.certificates.context().verify_mode == ssl.CERT_REQUIRED
+    assert REGISTRY.get_sample_value("custom_scheduler_certificate_refused") == 1
 
 
 @pytest.mark.parametrize(("floor", "is_served"), [("1.2", True), ("1.3", False)])

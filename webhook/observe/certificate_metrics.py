@@ -1,10 +1,10 @@
-"""When certificates expire, so that an alert comes before the outage."""
+"""When certificates expire and what keeps them from being renewed, so that an alert comes before the outage."""
 
 from __future__ import annotations
 
 from prometheus_client import Gauge
 
-__all__ = ["EXPIRY"]
+__all__ = ["EXPIRY", "REFUSED"]
 
 EXPIRY = Gauge(
     "custom_scheduler_certificate_expiry_timestamp_seconds",
@@ -12,4 +12,10 @@ EXPIRY = Gauge(
     ["role"],
     # Of several workers, the one whose certificate expires first is the one to worry about.
     multiprocess_mode="livemin",
+)
+
+REFUSED = Gauge(
+    "custom_scheduler_certificate_refused",
+    "1 while a file of the certificate, its key or the client CA can't be used, and what was there before goes on.",
+    multiprocess_mode="livemax",
 )

@@ -12,15 +12,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from certs.authority import Authority
+from certs.client_ca import ClientAuthorityFile
 from certs.clock import Clock, utc_now
 from certs.context import TLS_FLOOR, ClientAuthority, TlsVersion, server_context
 from certs.errors import CertificateError
-from certs.files import CertificateFiles, read_client_authority
+from certs.files import CertificateFiles
 from certs.leaf import LEAF_LIFETIME, Leaf, sign_leaf
 from webhook.errors import ClusterError, ConfigurationError
 from webhook.kube.backoff import Backoff
 from webhook.kube.clock import boot_time
-from webhook.observe.certificate_metrics import EXPIRY
+from webhook.observe.certificate_metrics import EXPIRY, REFUSED
 from webhook.periodic import PeriodicThread
 from webhook.server.custodian import LOOK_SECONDS, Custodian
 
@@ -76,7 +77,6 @@ class FileCertificates:
     def start(self) -> None:
         """Begin to follow the files; after the fork, as threads don't survive one."""
         self.poll()
-        self._tell()
         self._thread = PeriodicThread("certificate-files", self.poll, seconds=self._poll_seconds)
         self._thread.start()
 
@@ -94,11 +94,12 @@ class FileCertificates:
 
     def poll(self) -> None:
         """Look at the files once, and serve them if they changed and can be."""
-        if self._files.poll():
-            self._tell()
+        self._files.poll()
+        self._tell()
 
     def _tell(self) -> None:
         EXPIRY.labels("leaf").set(self._files.expires_at.timestamp())
+        REFUSED.set(bool(self._files.fault))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +141,6 @@ class SelfSignedCertificates:
         self._custodian = custodian
         self._watch = watch
         self._close = close
-        self._client_ca = client_ca
         self._tls_min_version = tls_min_version
         self._clock = clock
         self._quiet_seconds = quiet_seconds
@@ -151,7 +151,10 @@ class SelfSignedCertificates:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="certificates", daemon=True)
         try:
-            self._served = self._sign(custodian.authority, read_client_authority(client_ca))
+            self._client_ca = ClientAuthorityFile(client_ca) if client_ca else None
+            self._served = self._sign(
+                custodian.authority, self._client_ca.current if self._client_ca else None
+            )
         except CertificateError as error:
             raise ConfigurationError(str(error)) from error
 
@@ -214,7 +217,7 @@ class SelfSignedCertificates:
     def _renew(self) -> None:
         served = self._served
         authority = self._custodian.authority
-        client_ca = read_client_authority(self._client_ca)
+        client_ca = self._client_ca.poll() if self._client_ca else None
         # A host that is gone is dropped at the next renewal: a configuration that is deleted and applied again
         # must not find a certificate without its host.
         if (
@@ -247,6 +250,7 @@ class SelfSignedCertificates:
     def _tell(self) -> None:
         EXPIRY.labels("ca").set(self._served.authority.certificate.not_valid_after_utc.timestamp())
         EXPIRY.labels("leaf").set(self._served.ends_at.timestamp())
+        REFUSED.set(bool(self._client_ca and self._client_ca.fault))
 
     def _run(self) -> None:
         with self._watch(self._changed.set):
