@@ -32,6 +32,8 @@ class MyPlugin:
     """Args: `enoughPods`."""
 
     reasons = (Reason(Code.UNSCHEDULABLE, "node(s) had enough pods already"),)
+    # Without pre_score, which sees all nodes, `local = Local.NODE_AND_PODS` could promise that what is said of a node
+    # depends on it and the pod alone, and on nothing that each pod has of its own: no name, no uid.
 
     def __init__(self, args: Mapping[str, Any], handle: Handle) -> None:
         self._enough = parse_args("MyPlugin", args, MyPluginArgs).enough_pods

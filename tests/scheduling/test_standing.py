@@ -9,13 +9,16 @@ import pytest
 
 from tests.scheduling.random_cluster import random_node, random_pod
 from webhook.scheduling.cache import Cache
+from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import Placement
 from webhook.scheduling.plugin import Local, Scores
+from webhook.scheduling.plugin_manager import load_plugins
+from webhook.scheduling.profile import build_framework
 from webhook.scheduling.record import Record
-from webhook.scheduling.standing import Standings
+from webhook.scheduling.standings import Standings
 from webhook.scheduling.status import SUCCESS, Code, Reason, Status
 from webhook.scheduling.testing import make_cache, make_framework, make_node, make_pod
 
@@ -55,6 +58,15 @@ def cluster() -> Cache:
     return make_cache(*(make_node(f"n{number}") for number in range(NODES)))
 
 
+def with_built_in(cache: Cache, plugin: object) -> Framework:
+    """The default profile with the plugin, as if it were one of those that ship."""
+    registry = load_plugins()
+    registry.register("Watched", lambda _args, _handle: plugin, is_built_in=True)
+    added = PluginSetConfig(enabled=(PluginRef(name="Watched"),))
+    profile = Profile(plugins=PluginsConfig(multi_point=added))
+    return build_framework(profile, registry, cache, random.Random(0))
+
+
 def seen(framework: Framework, pod: Pod) -> tuple[object, ...]:
     """What a decision goes by, node by node."""
     record = Record()
@@ -75,7 +87,7 @@ def test_what_is_kept_is_what_would_be_answered_afresh(seed: int) -> None:
     for number in range(60):
         _change(rng, cache, placed, number)
         pod = rng.choice(kinds)
-        fresh._standings = Standings(cache.table)
+        fresh._standings = Standings(cache.table, fresh.plugins)
 
         assert seen(framework, pod) == seen(fresh, pod)
         record = Record()
@@ -112,7 +124,7 @@ def _change(rng: random.Random, cache: Cache, placed: list[Pod], number: int) ->
 
 def test_only_nodes_that_have_changed_are_asked_about_again() -> None:
     cache, plugin = cluster(), Watched(Local.NODE_AND_PODS)
-    framework = make_framework(cache, Watched=plugin)
+    framework = with_built_in(cache, plugin)
     framework.schedule(make_pod("first"))
     everything = [f"n{number}" for number in range(NODES)]
     assert plugin.asked() == [("pre_filter", []), ("filter", everything), ("score", everything)]
@@ -126,7 +138,7 @@ def test_only_nodes_that_have_changed_are_asked_about_again() -> None:
 
 def test_a_plugin_that_looks_at_node_objects_alone_is_not_asked_about_pods_that_come_and_go() -> None:
     cache, plugin = cluster(), Watched(Local.NODE)
-    framework = make_framework(cache, Watched=plugin)
+    framework = with_built_in(cache, plugin)
     framework.schedule(make_pod("first"))
     plugin.asked()
 
@@ -140,7 +152,7 @@ def test_a_plugin_that_looks_at_node_objects_alone_is_not_asked_about_pods_that_
 
 def test_a_pod_that_asks_for_something_else_is_asked_about_by_itself() -> None:
     plugin = Watched(Local.NODE_AND_PODS)
-    framework = make_framework(cluster(), Watched=plugin)
+    framework = with_built_in(cluster(), plugin)
     framework.schedule(make_pod("a", cpu="1"))
     plugin.asked()
 
@@ -151,7 +163,7 @@ def test_a_pod_that_asks_for_something_else_is_asked_about_by_itself() -> None:
 
 def test_after_a_failure_nothing_is_missing() -> None:
     cache, plugin = cluster(), Watched(Local.NODE_AND_PODS)
-    framework = make_framework(cache, Watched=plugin)
+    framework = with_built_in(cache, plugin)
     framework.schedule(make_pod("first"))
     cache.assume(make_pod("first"), "n7")
     cache.assume(make_pod("second"), "n7")
@@ -207,13 +219,3 @@ def test_scores_that_a_plugin_normalizes_in_place_are_kept_as_they_were() -> Non
     framework.schedule(make_pod(), second)
 
     assert first.scores["InPlace"].tolist() == second.scores["InPlace"].tolist()
-
-
-def test_the_signature_asked_for_longest_ago_is_forgotten() -> None:
-    standings = Standings(cluster().table, limit=2)
-    pods = {name: make_pod(name, cpu=cpu) for name, cpu in (("a", "1"), ("b", "2"), ("c", "3"))}
-    kept = {name: standings.of(pod) for name, pod in pods.items()}
-
-    assert standings.of(pods["c"]) is kept["c"]
-    assert standings.of(pods["b"]) is kept["b"]
-    assert standings.of(pods["a"]) is not kept["a"]

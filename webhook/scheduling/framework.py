@@ -24,7 +24,7 @@ from webhook.scheduling.queueing_hints import QueueingHints
 from webhook.scheduling.record import Record
 from webhook.scheduling.scheduling_cycle import SchedulingCycle, Search
 from webhook.scheduling.side_faults import SideFaults
-from webhook.scheduling.standing import Standings
+from webhook.scheduling.standings import Standings
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Status
 from webhook.scheduling.timing import ONE_IN, Timing, timed
 from webhook.scheduling.unsupported import UNSUPPORTED_EVENTS, unsupported_fields
@@ -58,7 +58,7 @@ class Framework:
             {**plugins.events, UNSUPPORTED: UNSUPPORTED_EVENTS}, self.side_faults
         )
         self.measurements = Measurements(None if timing is None else timing.clock)
-        self._standings = Standings(cache.table)
+        self._standings = Standings(cache.table, plugins)
         self._rng = rng
 
     def pre_enqueue(self, pod: Pod) -> Status:

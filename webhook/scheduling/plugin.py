@@ -126,9 +126,12 @@ class EventsPlugin(Protocol):
 class LocalPlugin(Protocol):
     """Promises to look at each node by itself, so its answers are kept and asked again only of nodes that changed.
 
-    What `filter` (with its `reasons`) and `score` answer depends on nothing but the pod's `signature` and what `local`
-    says of that node; the answers of `pre_filter` and `pre_score` depend on the signature alone. `filter` and `score`
-    don't count on the latter having been called for this decision, and get a pod with the same signature.
+    What `filter` (with its `reasons`) and `score` answer depends on nothing but the pod and what `local` says of that
+    node. They get the pod as `local_view` shows it, without its name and uid, and are asked once for all pods that look
+    alike. A plugin that has `pre_filter` or `pre_score`, which get all nodes, is asked as if it had no `local`.
+
+    For built-in plugins it is more: the answers, those of `pre_filter` and `pre_score` too, depend on no more of the pod
+    than its `signature`; they get a pod that has the same, and don't count on the latter two having been called for it.
     """
 
     @property

@@ -127,7 +127,10 @@ class PluginInstances:
         return events
 
     def local(self) -> dict[str, Local]:
-        """Return the plugins that look at each node by itself, and at what of it."""
+        """Return the plugins that look at each node by itself, and at what of it; a PreFilter or PreScore looks at more.
+
+        Of those built in we know that it looks at the pod alone.
+        """
         found: dict[str, Local] = {}
         for name, each in self.made.items():
             if isinstance(each.plugin, LocalPlugin):
@@ -135,7 +138,9 @@ class PluginInstances:
                     raise ConfigurationError(
                         f"plugin {name}: local: expected a Local, got {each.plugin.local!r}"
                     )
-                found[name] = each.plugin.local
+                looks_at_more = isinstance(each.plugin, PreFilterPlugin | PreScorePlugin)
+                if each.registration.is_built_in or not looks_at_more:
+                    found[name] = each.plugin.local
         return found
 
     def _make(self, registration: Registration, args: Mapping[str, Any]) -> Made:

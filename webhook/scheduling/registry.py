@@ -37,6 +37,7 @@ class Registration:
     factory: Factory
     source: str
     module: str = ""
+    is_built_in: bool = False
 
     @property
     def documentation(self) -> str:
@@ -61,7 +62,15 @@ class Registry:
     def __len__(self) -> int:
         return len(self._registrations)
 
-    def register(self, name: str, factory: Factory, *, source: str = "", module: str = "") -> None:
+    def register(
+        self,
+        name: str,
+        factory: Factory,
+        *,
+        source: str = "",
+        module: str = "",
+        is_built_in: bool = False,
+    ) -> None:
         """Add a plugin; raises ConfigurationError for an empty or taken name or a factory that isn't callable."""
         if not _is_name(name):
             raise ConfigurationError(f"a plugin needs a name, got {name!r}")
@@ -73,7 +82,7 @@ class Registry:
             raise ConfigurationError(
                 f"plugin {name} from {source} is already registered by {taken.source}; give it another name"
             )
-        self._registrations[name] = Registration(name, factory, source, module)
+        self._registrations[name] = Registration(name, factory, source, module, is_built_in)
 
     def add(self, registration: Registration) -> None:
         """Take over what is registered elsewhere; the same once more is no fault."""
@@ -83,6 +92,7 @@ class Registry:
                 registration.factory,
                 source=registration.source,
                 module=registration.module,
+                is_built_in=registration.is_built_in,
             )
 
     def get(self, name: str) -> Registration:

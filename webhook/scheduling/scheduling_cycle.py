@@ -30,6 +30,7 @@ from webhook.scheduling.plugin import FilterPlugin, Nomination, ScorePlugin, Sco
 from webhook.scheduling.plugin_set import Enabled, PluginSet
 from webhook.scheduling.record import Record
 from webhook.scheduling.standing import Bits, Standing
+from webhook.scheduling.standings import PodStanding
 from webhook.scheduling.status import SUCCESS, Code, Reason, Status
 
 __all__ = ["SchedulingCycle", "Search"]
@@ -61,7 +62,7 @@ class SchedulingCycle:
         self,
         pod: Pod,
         plugins: PluginSet,
-        standing: Standing,
+        standing: Standing | PodStanding,
         record: Record | None,
         measurements: Measurements,
     ) -> None:

@@ -1,12 +1,8 @@
-"""What plugins that look at each node by itself said of all nodes, kept from one decision to the next.
-
-Between two decisions about like pods little more changes than the node that the first one took.
-"""
+"""What plugins that look at each node by itself said of all nodes, kept from one decision to the next."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from operator import attrgetter
 
 import numpy as np
@@ -23,11 +19,10 @@ from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.plugin import Local, PreFilterPlugin, PreScorePlugin, ScorePlugin, Scores
 from webhook.scheduling.plugin_set import Enabled, PluginSet
-from webhook.scheduling.signature import signature
 from webhook.scheduling.status import Reason, Status
 from webhook.scheduling.table import NodeTable, Rows
 
-__all__ = ["Bits", "Standing", "Standings"]
+__all__ = ["Bits", "Standing"]
 
 Bits = npt.NDArray[np.uint64]
 
@@ -37,16 +32,16 @@ _NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
 
 
 class Standing:
-    """The answers of a profile's local plugins to pods with one signature.
+    """The answers of some local plugins, by name, to a pod that stands for all that are like it.
 
     They are brought up to date by `filter` and `score`, which raise PluginError for what a plugin does wrong and then
     have to be called again before anything else is asked. `plugins` may be the timed or the untimed ones.
     """
 
-    def __init__(self, pod: Pod, table: NodeTable) -> None:
-        # It stands for all that have its signature.
+    def __init__(self, pod: Pod, table: NodeTable, local: Mapping[str, Local]) -> None:
         self._pod = pod
         self._table = table
+        self._local = local
         self._pre_filter: dict[str, Status | frozenset[str]] = {}
         self._pre_score: dict[str, Status] = {}
         # By filter: for all rows, or None as long as no node is rejected.
@@ -83,7 +78,7 @@ class Standing:
         for local, rows in self._changed_since(self._filtered):
             nodes = Nodes(self._table, rows)
             for each in plugins.filter:
-                if plugins.local.get(each.name) is local and each.name not in skip:
+                if self._local.get(each.name) is local and each.name not in skip:
                     answer = ask(each.name, "filter", each.plugin.filter, self._pod, nodes)
                     reasons = ask(each.name, "filter", attrgetter("reasons"), each.plugin)
                     bits = checked_bits(each.name, answer, reasons, len(nodes))
@@ -101,13 +96,13 @@ class Standing:
 
     def score(self, plugins: PluginSet, skip: Set[str]) -> None:
         """Take in how the nodes have changed for the local scores but those to skip; raises PluginError."""
-        scoring = [each for each in plugins.score if each.name in plugins.local and each.name not in skip]
+        scoring = [each for each in plugins.score if each.name in self._local and each.name not in skip]
         changed: Rows | None = _NO_ROWS
         for local, changed in self._changed_since(self._scored):
             nodes = Nodes(self._table, changed)
             for each in scoring:
                 name = each.name
-                if plugins.local[name] is local:
+                if self._local[name] is local:
                     answer = ask(name, "score", each.plugin.score, self._pod, nodes)
                     check = checked_numbers if name in plugins.normalize else checked_scores
                     scores = check(name, "score", answer, len(nodes))
@@ -164,27 +159,6 @@ class Standing:
                     rows = None
                 yield local, rows
                 up_to[index] = now
-
-
-class Standings:
-    """The standing of each signature, for the `limit` that were asked for last."""
-
-    def __init__(self, table: NodeTable, *, limit: int = 64) -> None:
-        self._table = table
-        self._limit = limit
-        self._standings: OrderedDict[bytes, Standing] = OrderedDict()
-
-    def of(self, pod: Pod) -> Standing:
-        """Return the standing of the pod and those like it."""
-        key = signature(pod)
-        standing = self._standings.get(key)
-        if standing is None:
-            standing = self._standings[key] = Standing(pod, self._table)
-            if len(self._standings) > self._limit:
-                self._standings.popitem(last=False)
-        else:
-            self._standings.move_to_end(key)
-        return standing
 
 
 def _put(column: Scores, rows: Rows | None, scores: Scores) -> Scores:

@@ -54,4 +54,4 @@ _FACTORIES = {
 def register_built_in(registry: Registry) -> None:
     """Add all plugins of this package to the registry, under the names of their classes."""
     for name, factory in _FACTORIES.items():
-        registry.register(name, factory)
+        registry.register(name, factory, is_built_in=True)
