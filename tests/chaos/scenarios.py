@@ -180,18 +180,19 @@ def _change_modes(world: World, *, inject: Callable[[], None], inject_alone: Cal
         "both CAs in caBundle",
         seconds=60,
     )
-    installed.apply("cert-manager")
-    installed.wait_gone(own)
+    with world.newcomer() as going:
+        installed.apply("cert-manager")
+        installed.wait_gone(own)
     for kind in ("clusterrole", "clusterrolebinding", "role", "rolebinding"):
         installed.cluster.kubectl("delete", kind, "custom-scheduler", "-n", NAMESPACE)
     installed.cluster.kubectl("delete", "secret", "custom-scheduler-ca", "-n", NAMESPACE)
-    with world.newcomer() as newcomer:
+    with world.newcomer() as returning:
         inject_alone()
         calls = world.load.tally.calls
         eventually(lambda: world.load.tally.calls > calls + 100, "calls in files mode")
         installed.apply()
-    assert newcomer.faults == []
-    return {"handshakes": newcomer.handshakes}
+    assert going.faults == returning.faults == []
+    return {"handshakes": going.handshakes + returning.handshakes}
 
 
 def every_stop_is_a_kill(world: World) -> Proof:
