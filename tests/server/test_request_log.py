@@ -12,9 +12,12 @@ import pytest
 from flask.testing import FlaskClient
 
 from tests.admission.reviews import body, pod
+from tests.clocks import SetClock
+from webhook.admission.review import MalformedReview
 from webhook.observe.logs import LogLevel, TextFormatter, configure_logging
 from webhook.policy.model import Policy, RequiredLabel
 from webhook.server.app import create_app
+from webhook.server.request_log import MalformedLog
 
 POLICY = Policy(name="default", required_labels=(RequiredLabel(key="custom"),))
 ALLOWED = pod({"custom": "web"})
@@ -134,3 +137,28 @@ def test_names_in_a_request_can_neither_forge_a_line_nor_make_it_long(
     assert "denied: " in line
     assert line.isprintable()
     assert len(line) < 20_000
+
+
+def test_a_flood_of_bodies_that_are_no_review_is_one_line_for_each_path_with_the_fault(
+    client: FlaskClient, stream: io.StringIO
+) -> None:
+    for path in ("/validate", "/mutate") * 3:
+        client.post(path, data=b'{"kind": 7, "secret": "x"}', content_type="application/json")
+
+    told = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["webhook"] for line in told] == ["/validate", "/mutate"]
+    for line in told:
+        assert (line["level"], line["logger"]) == ("warning", "custom_scheduler.admission")
+        assert line["message"].startswith("not an AdmissionReview v1: $.kind: ")
+        assert "secret" not in line["message"]
+
+
+def test_what_is_no_review_is_told_again_a_minute_later(stream: io.StringIO) -> None:
+    clock = SetClock(0.0)
+    malformed = MalformedLog(clock)
+
+    for clock.now in (0.0, 59.9, 60.0):
+        malformed.tell("/validate", MalformedReview(f"$: at {clock.now}"))
+
+    told = [json.loads(line)["message"] for line in stream.getvalue().splitlines()]
+    assert told == ["not an AdmissionReview v1: $: at 0.0", "not an AdmissionReview v1: $: at 60.0"]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from functools import cache, partial
 
-from flask import Flask, Response
+from flask import Flask, Response, request
 from prometheus_client import Counter
 
 from webhook.admission.mutate import mutate
@@ -16,7 +16,7 @@ from webhook.admission.verdict import Verdict
 from webhook.admission.verify import verify
 from webhook.observe import admission_metrics as metrics
 from webhook.policy.model import Policy
-from webhook.server.request_log import is_logged, log_decision
+from webhook.server.request_log import MalformedLog, is_logged, log_decision
 from webhook.serving.json_app import Answer, Reply, json_app, plain_text
 
 __all__ = ["DECISIONS", "MAX_BODY_BYTES", "Decision", "create_app"]
@@ -55,7 +55,7 @@ def create_app(policy: Callable[[], Policy]) -> Flask:
     """Return the WSGI application that decides each review by the policy in force when it arrives."""
     answers = {path: _answer(path, decide, policy) for path, decide in DECISIONS.items()}
     app = json_app("webhook", answers, max_body_bytes=MAX_BODY_BYTES)
-    app.register_error_handler(MalformedReview, _malformed)
+    app.register_error_handler(MalformedReview, partial(_malformed, MalformedLog()))
     return app
 
 
@@ -87,5 +87,6 @@ def _answer(path: str, decide: Decision, policy: Callable[[], Policy]) -> Answer
     return answer
 
 
-def _malformed(error: MalformedReview) -> Response:
+def _malformed(malformed: MalformedLog, error: MalformedReview) -> Response:
+    malformed.tell(request.path, error)
     return plain_text(400, f"not an AdmissionReview v1: {error}")

@@ -1,16 +1,22 @@
-"""A line in the log for each decision: a denial always, anything else when debugging."""
+"""A line in the log for each decision: a denial always, anything else when debugging; and for what is no review."""
 
 from __future__ import annotations
 
 import logging
+import threading
+import time
+from collections.abc import Callable
 
-from webhook.admission.review import Review
+from webhook.admission.review import MalformedReview, Review
 from webhook.admission.verdict import Verdict
 
-__all__ = ["is_logged", "log_decision"]
+__all__ = ["MalformedLog", "is_logged", "log_decision"]
 
 # A part of its own, so that it can be filtered by.
 log = logging.getLogger("custom_scheduler.admission")
+
+# Anybody who reaches the port can send any number of them.
+_SILENT_SECONDS = 60.0
 
 _SAID = {
     "deny": "denied: %s",
@@ -51,3 +57,21 @@ def log_decision(path: str, review: Review, verdict: Verdict, seconds: float) ->
             "milliseconds": round(seconds * 1000, 3),
         },
     )
+
+
+class MalformedLog:
+    """Logs what is wrong with a body that is no review, once a minute for each path; all of them are in the metrics."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._told: dict[str, float] = {}
+
+    def tell(self, path: str, error: MalformedReview) -> None:
+        """Log the fault, unless there was one on this path within the minute."""
+        with self._lock:
+            now = self._clock()
+            if now - self._told.get(path, -_SILENT_SECONDS) < _SILENT_SECONDS:
+                return
+            self._told[path] = now
+        log.warning("not an AdmissionReview v1: %s", error, extra={"webhook": path})
