@@ -12,7 +12,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
-from webhook.observe.readiness_metrics import READY
+from webhook.serving.readiness import Readiness
 
 __all__ = ["OpsServer"]
 
@@ -41,7 +41,7 @@ class OpsServer:
     """Answers on one thread, whatever the number of clients.
 
     `not_ready` returns why this process should get no traffic, a line each, and `metrics` the metrics in
-    Prometheus' text format, among them whether `component` is ready. `documents` are further paths that answer with
+    Prometheus' text format, among them whether `component` is ready; the log tells that too. `documents` are further paths that answer with
     JSON. All run on that thread and must not block.
     Several processes may share `listener`, each with a server of its own: whichever is free answers.
     """
@@ -56,9 +56,8 @@ class OpsServer:
         documents: Mapping[str, Callable[[], bytes]] | None = None,
     ) -> None:
         self._listener = listener
-        self._not_ready = not_ready
         self._metrics = metrics
-        self._ready = READY.labels(component)
+        self._readiness = Readiness(not_ready, component=component)
         self._pages = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics_page}
         self._clients: dict[_Client, None] = {}  # in the order of their coming
         for path, document in (documents or {}).items():
@@ -109,19 +108,14 @@ class OpsServer:
         return _Page(HTTPStatus.OK, b"ok\n")
 
     def _readyz(self) -> _Page:
-        reasons = self._reasons()
+        reasons = self._readiness.reasons()
         if not reasons:
             return _Page(HTTPStatus.OK, b"ok\n")
         return _Page(HTTPStatus.SERVICE_UNAVAILABLE, "".join(f"{reason}\n" for reason in reasons).encode())
 
     def _metrics_page(self) -> _Page:
-        self._reasons()
+        self._readiness.reasons()
         return _Page(HTTPStatus.OK, self._metrics(), _METRICS)
-
-    def _reasons(self) -> list[str]:
-        reasons = self._not_ready()
-        self._ready.set(not reasons)
-        return reasons
 
     def _answer(self, request_line: str) -> bytes:
         """Return the whole answer to a request; a fault of ours is logged and is a 500."""
