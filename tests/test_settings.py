@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from certs.context import TLS_FLOOR
 from webhook.errors import ConfigurationError
-from webhook.settings import ServerSettings, ServeSettings, own_namespace
+from webhook.settings import ExtenderSettings, ServerSettings, ServeSettings, own_namespace
 
 
 def checked(**given: Any) -> ServeSettings:
@@ -47,13 +48,24 @@ def test_the_binder_runs_where_there_is_a_cluster() -> None:
         ({"cert_mode": "files"}, "--tls-cert"),
         ({"cert_mode": "self-signed", **PAIR}, "--cert-mode"),
         ({"offline": True}, "--offline"),
-        ({"drain_seconds": float("nan")}, "--drain-seconds"),
         ({"offline": True, "binder": True, **PAIR}, "--binder"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused_by_name(given: dict[str, Any], named: str) -> None:
     with pytest.raises(ConfigurationError, match=named):
         checked(**given)
+
+
+@pytest.mark.parametrize("name", ["drain_seconds", "ca_settle_seconds", "leaf_hours"])
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_number_of_seconds_or_hours_that_is_none_is_refused_by_name(name: str, value: float) -> None:
+    with pytest.raises(ConfigurationError, match=f"^--{name.replace('_', '-')} is {value}: give a number$"):
+        checked(**{name: value})
+
+
+def test_the_extender_too_refuses_a_drain_that_is_no_number() -> None:
+    with pytest.raises(ConfigurationError, match="--drain-seconds"):
+        ExtenderSettings(**PAIR, client_ca=Path("ca.crt"), drain_seconds=math.nan)
 
 
 def test_the_namespace_given_wins_over_the_pods_own(tmp_path: Path) -> None:

@@ -70,6 +70,16 @@ class ServerSettings(OpsSettings, frozen=True, kw_only=True):
     drain_seconds: float = 10.0
     """How long requests are still answered after SIGTERM, while readiness fails."""
 
+    def __post_init__(self) -> None:
+        """Refuse what is no number: no comparison with NaN holds, so no range of an option keeps it out.
+
+        Raises ConfigurationError.
+        """
+        for field in msgspec.structs.fields(type(self)):
+            value = getattr(self, field.name)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ConfigurationError(f"--{field.name.replace('_', '-')} is {value}: give a number")
+
 
 class BinderSettings(OpsSettings, frozen=True, kw_only=True):
     """Settings of the scheduler, alone or beside the webhook."""
@@ -132,8 +142,6 @@ class ServeSettings(ServerSettings, frozen=True, kw_only=True):
             )
         if cert_mode == "files" and not has_pair:
             raise ConfigurationError("--cert-mode files needs --tls-cert and --tls-key")
-        if not math.isfinite(given.drain_seconds):
-            raise ConfigurationError("--drain-seconds is no number of seconds: give one from 0 to 300")
         if given.offline and not has_pair:
             raise ConfigurationError(
                 "--offline has no cluster to keep a certificate authority in: give --tls-cert and --tls-key"
