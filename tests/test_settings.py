@@ -65,7 +65,12 @@ def test_a_number_of_seconds_or_hours_that_is_none_is_refused_by_name(name: str,
 
 def test_the_extender_too_refuses_a_drain_that_is_no_number() -> None:
     with pytest.raises(ConfigurationError, match="--drain-seconds"):
-        ExtenderSettings(**PAIR, client_ca=Path("ca.crt"), drain_seconds=math.nan)
+        ExtenderSettings(
+            tls_cert=Path("tls.crt"),
+            tls_key=Path("tls.key"),
+            client_ca=Path("ca.crt"),
+            drain_seconds=math.nan,
+        )
 
 
 def test_the_namespace_given_wins_over_the_pods_own(tmp_path: Path) -> None:
