@@ -318,24 +318,55 @@ class Gang:
 """
 
 
-def test_plugins_that_act_once_a_node_is_chosen_are_not_asked_and_named(
-    snapshot: Path, tmp_path: Path
-) -> None:
-    folder, config = tmp_path / "plugins", tmp_path / "config.yaml"
-    folder.mkdir()
-    (folder / "gang.py").write_text(GANG)
+def using(folder: Path, name: str, text: str) -> Path:
+    """Return a configuration with the plugin of this text."""
+    plugins, config = folder / "plugins", folder / "config.yaml"
+    plugins.mkdir()
+    (plugins / "a.py").write_text(text)
     config.write_text(
         "apiVersion: custom-scheduler.io/v1alpha1\n"
         "kind: SchedulerConfiguration\n"
-        f"pluginSources: [{{directory: {folder}}}]\n"
-        "profiles: [{plugins: {multiPoint: {enabled: [{name: Gang}]}}}]\n"
+        f"pluginSources: [{{directory: {plugins}}}]\n"
+        f"profiles: [{{plugins: {{multiPoint: {{enabled: [{{name: {name}}}]}}}}}}]\n"
     )
+    return config
+
+
+def test_plugins_that_act_once_a_node_is_chosen_are_not_asked_and_named(
+    snapshot: Path, tmp_path: Path
+) -> None:
+    config = using(tmp_path, "Gang", GANG)
 
     found = simulate("shop/waiting", "--snapshot", snapshot, "--scheduler-config", config)
 
     assert found.exit_code == 0
     assert "Not asked, as they act once a node is chosen: Reserve of Gang, Permit of Gang" in found.stdout
     assert "Not asked" not in simulate("shop/waiting", "--snapshot", snapshot).stdout
+
+
+EVICTOR = """
+from webhook.scheduling.registry import plugin
+
+
+@plugin("Evictor")
+class Evictor:
+    def post_filter(self, pod, nodes, diagnosis):
+        raise AssertionError
+"""
+
+
+def test_plugins_that_act_where_nothing_fits_are_not_asked_and_named(snapshot: Path, tmp_path: Path) -> None:
+    config = using(tmp_path, "Evictor", EVICTOR)
+    huge = written(tmp_path, pod("huge", cpu="100"))
+
+    found = simulate("-f", huge, "--snapshot", snapshot, "--scheduler-config", config)
+
+    assert found.exit_code == 1
+    assert "would stay pending: 0/3 nodes are available: 3 Insufficient cpu.\n" in found.stdout
+    assert "Not asked, as they act where no node is feasible: PostFilter of Evictor" in found.stdout
+    assert "Not asked" not in simulate("-f", huge, "--snapshot", snapshot).stdout
+    fits = simulate("shop/waiting", "--snapshot", snapshot, "--scheduler-config", config)
+    assert "Not asked" not in fits.stdout
 
 
 def test_a_pod_of_a_file_gets_what_its_namespace_and_class_give(snapshot: Path, tmp_path: Path) -> None:

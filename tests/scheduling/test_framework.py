@@ -14,6 +14,7 @@ from webhook.scheduling.nodes import NodeInfo, Nodes
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import Diagnosis, FitError, Placement, PluginFailure
 from webhook.scheduling.plugin import Nomination
+from webhook.scheduling.record import Record
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status, wait
 from webhook.scheduling.testing import make_cache, make_framework, make_node, make_pod
 
@@ -211,6 +212,61 @@ def test_a_post_filter_may_nominate_a_node_and_adds_its_line() -> None:
 
     assert decision.message == "0/3 nodes are available: 3 x. room: soon."
     assert decision.nominated_node == "b"
+
+
+class MakesNoRoom:
+    """Says why it can't help, and keeps whether it was asked."""
+
+    def __init__(self, *reasons: str, code: Code = UNSCHEDULABLE) -> None:
+        self._status = Status(code, reasons)
+        self.asked = False
+
+    def post_filter(self, *_: Any) -> Status:
+        self.asked = True
+        return self._status
+
+
+def test_all_post_filters_that_cannot_help_say_why() -> None:
+    neither = {"A": MakesNoRoom("no victims.", "none at all."), "B": MakesNoRoom("nothing in reserve.")}
+
+    decision = three_nodes(R=Rejects(a="x", b="x", c="x"), **neither).schedule(POD)
+
+    assert decision.message == (
+        "0/3 nodes are available: 3 x. no victims., none at all., nothing in reserve."
+    )
+
+
+def test_a_post_filter_that_knows_that_nothing_helps_has_the_last_word() -> None:
+    first, last, unasked = (
+        MakesNoRoom("no victims."),
+        MakesNoRoom("hopeless.", code=Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
+        MakesNoRoom("nothing in reserve."),
+    )
+
+    decision = three_nodes(R=Rejects(a="x", b="x", c="x"), A=first, B=last, C=unasked).schedule(POD)
+
+    assert decision.message == "0/3 nodes are available: 3 x. hopeless."
+    assert not unasked.asked
+
+
+def test_a_nomination_leaves_out_what_others_said_before() -> None:
+    class Nominates:
+        def post_filter(self, *_: Any) -> Nomination:
+            return Nomination("room: soon.", node_name="b")
+
+    no_room = MakesNoRoom("no victims.")
+    decision = three_nodes(R=Rejects(a="x", b="x", c="x"), A=no_room, B=Nominates()).schedule(POD)
+
+    assert decision.message == "0/3 nodes are available: 3 x. room: soon."
+
+
+def test_a_post_filter_may_act_so_it_is_not_asked_for_a_record() -> None:
+    plugin = MakesNoRoom("no victims.")
+
+    decision = three_nodes(R=Rejects(a="x", b="x", c="x"), A=plugin).schedule(POD, Record())
+
+    assert decision.message == "0/3 nodes are available: 3 x."
+    assert not plugin.asked
 
 
 class Answers:

@@ -139,9 +139,13 @@ def _print(told: Explanation, pod: Pod, simulation: Simulation, limit: int, term
         terminal.line(f"{told.pod} would go to ", (told.node, "bold green"), _rivals(told))
     else:
         terminal.line(f"{told.pod} ", ("would stay pending", "bold red"), f": {told.message}")
-    not_asked = simulation.not_asked(pod)
-    if told.node is not None and not_asked:
-        terminal.line(f"Not asked, as they act once a node is chosen: {', '.join(not_asked)}")
+    if told.node is not None:
+        when, not_asked = "once a node is chosen", simulation.could_refuse(pod)
+    else:
+        when = "where no node is feasible"
+        not_asked = simulation.could_help(pod) if told.nodes and not told.feasible else []
+    if not_asked:
+        terminal.line(f"Not asked, as they act {when}: {', '.join(not_asked)}")
     profile = simulation.profile_for(pod)
     if pod.spec.scheduler_name != profile:
         terminal.line(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from webhook.scheduling.explanation import Explanation, explain
 from webhook.scheduling.made import close_plugins
 from webhook.scheduling.objects import Pod, PodStatus
 from webhook.scheduling.plugin_manager import load_plugins
+from webhook.scheduling.plugin_set import Enabled
 from webhook.scheduling.profile import build_frameworks, made_of
 from webhook.scheduling.quantity import InvalidQuantity
 from webhook.scheduling.resources import placed_requests
@@ -101,11 +103,18 @@ class Simulation:
         name = pod.spec.scheduler_name
         return name if name in self._frameworks else next(iter(self._frameworks))
 
-    def not_asked(self, pod: Pod) -> list[str]:
+    def could_refuse(self, pod: Pod) -> list[str]:
         """Return who has a word after the node is chosen, and so could still refuse it: `Permit of Gang`."""
         plugins = self._frameworks[self.profile_for(pod)].plugins
-        points = (("Reserve", plugins.reserve), ("Permit", plugins.permit), ("PreBind", plugins.pre_bind))
-        return [f"{point} of {each.name}" for point, enabled in points for each in enabled]
+        return [
+            *_named("Reserve", plugins.reserve),
+            *_named("Permit", plugins.permit),
+            *_named("PreBind", plugins.pre_bind),
+        ]
+
+    def could_help(self, pod: Pod) -> list[str]:
+        """Return who has a word where no node is feasible, and so could make one so: `PostFilter of Evictor`."""
+        return _named("PostFilter", self._frameworks[self.profile_for(pod)].plugins.post_filter)
 
     def decide(self, pod: Pod) -> Explanation:
         """Return the decision on a pod with its reasons; the next decision counts the pod where it was put."""
@@ -117,6 +126,10 @@ class Simulation:
         if told.node is not None:
             cache.assume(pod, told.node)
         return told
+
+
+def _named(point: str, enabled: Iterable[Enabled[Any]]) -> list[str]:
+    return [f"{point} of {each.name}" for each in enabled]
 
 
 def _without_nulls(value: Any, null: str | None = None) -> Any:

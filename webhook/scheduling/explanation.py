@@ -67,7 +67,8 @@ class Explanation:
 def explain(framework: Framework, table: NodeTable, pod: Pod) -> Explanation:
     """Decide on a pod as the scheduler does, over the table that the framework decides on.
 
-    Nothing is reserved: plugins that would have a word after the choice (Reserve, Permit) aren't asked.
+    Nothing is done: plugins that would have a word after the choice (Reserve, Permit), or without one (PostFilter),
+    aren't asked.
     """
     gate = framework.pre_enqueue(pod)
     if not gate.is_success:

@@ -79,7 +79,8 @@ class Framework:
     def schedule(self, pod: Pod, record: Record | None = None) -> Decision:
         """Choose a node for the pod, or say why none will do. What a plugin does wrong never raises.
 
-        `record` takes what was said of each node on the way; with it, a node without rivals is scored too.
+        `record` takes what was said of each node on the way; with it, a node without rivals is scored too, and PostFilter
+        plugins, which act, aren't asked.
         """
         fields = unsupported_fields(pod, self._cache.storage)
         if fields:

@@ -188,7 +188,10 @@ class PostFilterPlugin(Protocol):
     """Tries to make room when no node is feasible."""
 
     def post_filter(self, pod: Pod, nodes: Nodes, diagnosis: Diagnosis, /) -> Nomination | Status:
-        """Return a nomination, which ends the search; or an Unschedulable status to let the next plugin try."""
+        """Return a nomination, which ends the search; or an Unschedulable status to let the next plugin try.
+
+        UnschedulableAndUnresolvable ends it too: no plugin can help.
+        """
 
 
 @runtime_checkable

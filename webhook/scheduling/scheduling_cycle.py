@@ -177,17 +177,22 @@ class SchedulingCycle:
 
     def _no_fit(self, nodes: Nodes, diagnosis: Diagnosis) -> FitError:
         error = FitError(self._pod, diagnosis)
-        if not self._plugins.post_filter:
+        # Who takes a record only wants to know, and these plugins act: they evict.
+        if not self._plugins.post_filter or self._record is not None:
             return error
+        reasons: list[str] = []
         with self._span("PostFilter") as span:
             for each in self._plugins.post_filter:
                 answer = ask(each.name, "post_filter", each.plugin.post_filter, self._pod, nodes, diagnosis)
                 if isinstance(answer, Nomination):
                     return replace(error, post_filter_message=answer.message, nominated_node=answer.node_name)
                 status = checked_status(each.name, "post_filter", answer)
-                error = replace(error, post_filter_message=status.message)
+                if status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                    span.code = status.code
+                    return replace(error, post_filter_message=status.message)
+                reasons += status.reasons
             span.code = Code.UNSCHEDULABLE
-        return error
+        return replace(error, post_filter_message=", ".join(reasons))
 
     def scores(self, nodes: Nodes) -> Scores:
         """Return the weighted scores of these feasible nodes, added up; raises PluginError."""
