@@ -73,12 +73,9 @@ class NodeNames:
         self._version = changes.now
 
     def _look_up(self, names: Sequence[str]) -> NamedNodes:
-        found = self._table.rows_of(names)
-        unknown: list[str] = []
-        if None in found:
-            unknown = [name for name, row in zip(names, found, strict=True) if row is None]
-            found = [row for row in found if row is not None]
+        rows = self._table.rows_of(names)
+        unknown = [names[position] for position in np.flatnonzero(rows < 0).tolist()]
         named = np.zeros(len(self._table), dtype=np.bool_)
-        named[np.array(found, dtype=np.intp)] = True
+        named[rows[rows >= 0]] = True
         every = Nodes(self._table)
         return NamedNodes(every if named.all() else every.narrow(named), unknown)

@@ -7,8 +7,9 @@ by its name and count again as soon as the node is there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -80,9 +81,9 @@ class NodeTable:
         """Return the row of a node until the next removal, or None for a node that isn't known."""
         return self._row_of.get(name)
 
-    def rows_of(self, names: Iterable[str]) -> list[int | None]:
-        """Return the same for many."""
-        return list(map(self._row_of.get, names))
+    def rows_of(self, names: Collection[str]) -> Rows:
+        """Return the same for many, and -1 for a name that no node has."""
+        return np.fromiter(map(self._row_of.get, names, repeat(-1)), dtype=np.intp, count=len(names))
 
     def all_nodes(self) -> Iterator[Node]:
         """Yield the nodes in order of rows."""
