@@ -66,8 +66,8 @@ def told(*arguments: str | Path) -> list[dict[str, Any]]:
 def test_json_has_each_node_with_its_reasons_or_its_weighted_scores(snapshot: Path) -> None:
     (found,) = told("shop/waiting", "--snapshot", snapshot)
 
-    assert list(found) == ["pod", "node", "message", "nodes"]
-    assert (found["pod"], found["message"]) == ("shop/waiting", "")
+    assert list(found) == ["pod", "node", "message", "rankingFault", "nodes"]
+    assert (found["pod"], found["message"], found["rankingFault"]) == ("shop/waiting", "", None)
     first, second, last = found["nodes"]
     assert found["node"] == first["name"]
     assert {first["name"], second["name"]} == {"big", "small"}
@@ -342,6 +342,39 @@ def test_plugins_that_act_once_a_node_is_chosen_are_not_asked_and_named(
     assert found.exit_code == 0
     assert "Not asked, as they act once a node is chosen: Reserve of Gang, Permit of Gang" in found.stdout
     assert "Not asked" not in simulate("shop/waiting", "--snapshot", snapshot).stdout
+
+
+LAVISH = """
+from webhook.scheduling.registry import plugin
+
+
+@plugin("Lavish")
+class Lavish:
+    def score_node(self, pod, node):
+        return 1000 if node.name == "small" else 1
+"""
+LAVISH_FAULT = "plugin Lavish failed in score: score 1000.0 of node small is not between 0 and 100"
+
+
+def test_a_ranking_that_a_plugin_broke_off_is_printed_without_totals(snapshot: Path, tmp_path: Path) -> None:
+    config = using(tmp_path, "Lavish", LAVISH)
+
+    found = simulate("shop/waiting", "--snapshot", snapshot, "--scheduler-config", config)
+
+    assert found.exit_code == 1
+    lines = found.stdout.splitlines()
+    assert f"No total, as the ranking broke off: {LAVISH_FAULT}" in lines
+    totals = {line.split()[0]: line.split()[-1] for line in lines if line.startswith(("big", "small"))}
+    assert totals == {"big": "-", "small": "-"}
+
+
+def test_json_tells_at_which_plugin_the_ranking_broke_off(snapshot: Path, tmp_path: Path) -> None:
+    config = using(tmp_path, "Lavish", LAVISH)
+
+    (found,) = told("shop/waiting", "--snapshot", snapshot, "--scheduler-config", config)
+
+    assert found["rankingFault"] == {"plugin": "Lavish", "message": LAVISH_FAULT}
+    assert {each["name"]: each["total"] for each in found["nodes"]} == {"big": None, "small": None, "tiny": 0}
 
 
 EVICTOR = """

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.scheduling.cache import Cache
-from webhook.scheduling.explanation import Explanation, Refusal, explain
+from webhook.scheduling.explanation import Explanation, RankingFault, Refusal, explain
 from webhook.scheduling.nodes import NodeInfo
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.testing import make_cache, make_framework, make_node, make_pod
@@ -93,7 +93,9 @@ def test_a_plugin_that_cannot_score_does_no_harm_to_a_node_without_rivals() -> N
     told = explained(CACHE, make_pod(cpu="2"), Breaks=Breaks())
 
     assert told.node == "a"
-    assert (told.nodes[0].feasible, told.nodes[0].total) == (True, 0)
+    assert (told.nodes[0].feasible, told.nodes[0].total, told.rivals) == (True, None, 1)
+    assert told.ranking_fault is not None
+    assert told.ranking_fault.message == "plugin Breaks failed in score: RuntimeError: no idea"
 
 
 def test_a_plugin_that_fails_leaves_no_node_chosen_and_is_named() -> None:
@@ -101,6 +103,18 @@ def test_a_plugin_that_fails_leaves_no_node_chosen_and_is_named() -> None:
 
     assert told.node is None
     assert "plugin Breaks failed in score: RuntimeError: no idea" in told.message
+
+
+def test_a_ranking_that_broke_off_has_no_totals_and_names_the_plugin() -> None:
+    told = explained(CACHE, make_pod(cpu="100m"), Likes=Likes(a=70), Breaks=Breaks())
+
+    assert told.ranking_fault == RankingFault(plugin="Breaks", message=told.message)
+    assert [(verdict.name, verdict.total) for verdict in told.feasible] == [("a", None), ("b", None)]
+    assert [verdict.scores["Likes"] for verdict in told.feasible] == [70, 0]
+
+
+def test_a_ranking_that_came_to_its_end_has_no_fault() -> None:
+    assert explained(CACHE, make_pod(cpu="100m")).ranking_fault is None
 
 
 def test_nodes_that_were_never_looked_at_say_why() -> None:

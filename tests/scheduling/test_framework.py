@@ -347,10 +347,19 @@ class Answers:
         ({"filter": np.array([0, -1, 0])}, "filter: bits are set beyond its 1 reasons"),
         ({"score": np.zeros((3, 1))}, r"score: expected 3 numbers, got .* \(3, 1\)"),
         ({"score": np.array([1, None, 2])}, "score: expected 3 numbers, got an array of object"),
-        ({"score": np.array([0.0, np.nan, 1.0])}, "normalize_score: score nan is not between 0 and 100"),
-        ({"score": np.array([0.0, np.inf, 1.0])}, "normalize_score: score inf is not between 0 and 100"),
-        ({"score": np.array([0, 101, 1])}, "normalize_score: score 101 is not between 0 and 100"),
-        ({"normalize_score": np.array([0, -1, 1])}, "normalize_score: score -1 is not between 0 and 100"),
+        (
+            {"score": np.array([0.0, np.nan, 1.0])},
+            "normalize_score: score nan of node b is not between 0 and 100",
+        ),
+        (
+            {"score": np.array([0.0, np.inf, 1.0])},
+            "normalize_score: score inf of node b is not between 0 and 100",
+        ),
+        ({"score": np.array([0, 101, 1])}, "normalize_score: score 101 of node b is not between 0 and 100"),
+        (
+            {"normalize_score": np.array([0, -1, 1])},
+            "normalize_score: score -1 of node b is not between 0 and 100",
+        ),
     ],
 )
 def test_a_plugin_that_raises_or_answers_nonsense_fails_only_the_attempt(

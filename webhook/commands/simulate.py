@@ -121,6 +121,7 @@ def _document(told: Explanation) -> dict[str, Any]:
         "pod": told.pod,
         "node": told.node,
         "message": told.message,
+        "rankingFault": told.ranking_fault,
         "nodes": [
             {
                 "name": verdict.name,
@@ -155,6 +156,8 @@ def _print(told: Explanation, pod: Pod, simulation: Simulation, limit: int, term
     others = told.nodes[len(feasible) :]
     if feasible:
         terminal.line("")
+        if told.ranking_fault is not None:
+            terminal.line(f"No total, as the ranking broke off: {told.ranking_fault.message}")
         _print_scores(feasible[:limit], told.node, terminal)
         _print_left_out(len(feasible) - limit, "feasible nodes", terminal)
     if others:
@@ -175,7 +178,8 @@ def _print_scores(verdicts: tuple[NodeVerdict, ...], chosen: str | None, termina
     for verdict in verdicts:
         name: Cell = (verdict.name, "bold green") if verdict.name == chosen else verdict.name
         scores = [_number(verdict.scores[plugin]) for plugin in plugins]
-        rows.append([name, *scores, (_number(verdict.total), "bold")])
+        total = "-" if verdict.total is None else _number(verdict.total)
+        rows.append([name, *scores, (total, "bold")])
     terminal.table(["NODE"], rows, numbers=[*plugins, "TOTAL"])
 
 

@@ -12,6 +12,7 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.plugin import MAX_NODE_SCORE, Scores
 from webhook.scheduling.status import SKIP, SUCCESS, Code, Reason, Status
 
@@ -170,26 +171,29 @@ def checked_key(plugin: str, answer: object) -> tuple[float, ...]:
     raise PluginError(plugin, "sort_key", f"expected a tuple of numbers, got {answer!r}")
 
 
-def checked_numbers(plugin: str, point: str, answer: object, nodes: int) -> Scores:
+def checked_numbers(plugin: str, point: str, answer: object, nodes: Nodes) -> Scores:
     """Return one number per node, as int64 or float64, in which weighted sums have room; raises PluginError."""
-    if not isinstance(answer, np.ndarray) or answer.shape != (nodes,) or answer.dtype.kind not in "iuf":
-        raise PluginError(plugin, point, f"expected {nodes} numbers, got {_shape_of(answer)}")
+    if not isinstance(answer, np.ndarray) or answer.shape != (len(nodes),) or answer.dtype.kind not in "iuf":
+        raise PluginError(plugin, point, f"expected {len(nodes)} numbers, got {_shape_of(answer)}")
     if answer.dtype in {np.int64, np.float64}:
         return answer
     return answer.astype(np.float64 if answer.dtype.kind == "f" else np.int64)
 
 
-def checked_scores(plugin: str, point: str, answer: object, nodes: int) -> Scores:
-    """Return one number between 0 and MAX_NODE_SCORE per node; raises PluginError."""
+def checked_scores(plugin: str, point: str, answer: object, nodes: Nodes) -> Scores:
+    """Return one number between 0 and MAX_NODE_SCORE per node; raises PluginError, which names the first node without."""
     scores = checked_numbers(plugin, point, answer, nodes)
     # Read as unsigned, what is negative is far above: one look in place of two.
     if scores.dtype == np.int64 and scores.view(np.uint64).max() <= MAX_NODE_SCORE:
         return scores
-    lowest, highest = scores.min(), scores.max()
     # Put so that NaN, which is in no order with anything, fails too.
-    if not (lowest >= 0 and highest <= MAX_NODE_SCORE):
-        wrong = highest if lowest >= 0 else lowest
-        raise PluginError(plugin, point, f"score {wrong} is not between 0 and {MAX_NODE_SCORE}")
+    if not (scores.min() >= 0 and scores.max() <= MAX_NODE_SCORE):
+        first = int(np.argmin((scores >= 0) & (scores <= MAX_NODE_SCORE)))
+        raise PluginError(
+            plugin,
+            point,
+            f"score {scores[first]} of node {nodes[first].name} is not between 0 and {MAX_NODE_SCORE}",
+        )
     return scores
 
 

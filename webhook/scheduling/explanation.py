@@ -13,7 +13,7 @@ from webhook.scheduling.outcome import Diagnosis, Placement
 from webhook.scheduling.record import Record
 from webhook.scheduling.table import NodeTable
 
-__all__ = ["Explanation", "NodeVerdict", "Refusal", "explain"]
+__all__ = ["Explanation", "NodeVerdict", "RankingFault", "Refusal", "explain"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,12 +26,15 @@ class Refusal:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NodeVerdict:
-    """What came of one node. `scores` are weighted, by plugin; plugins that had no say are left out."""
+    """What came of one node. `scores` are weighted, by plugin; plugins that had no say are left out.
+
+    `total` is None where a plugin failed before all had been asked.
+    """
 
     name: str
     refusals: tuple[Refusal, ...] = ()
     scores: dict[str, float] = field(default_factory=dict)
-    total: float = 0
+    total: float | None = 0
 
     @property
     def feasible(self) -> bool:
@@ -40,17 +43,27 @@ class NodeVerdict:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RankingFault:
+    """The plugin at which the ranking of the feasible nodes broke off, and why."""
+
+    plugin: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Explanation:
     """A decision on the pod `namespace/name`, with its reasons.
 
     `message` is what the condition would say, empty where a node was found. `nodes` has the feasible ones first,
-    best first, and then the others by name; it is empty where no node was looked at.
+    best first, and then the others by name; it is empty where no node was looked at. With a `ranking_fault` there is no
+    best; a node without rivals is chosen all the same.
     """
 
     pod: str
     node: str | None
     message: str
     nodes: tuple[NodeVerdict, ...] = ()
+    ranking_fault: RankingFault | None = None
 
     @property
     def feasible(self) -> tuple[NodeVerdict, ...]:
@@ -77,8 +90,13 @@ def explain(framework: Framework, table: NodeTable, pod: Pod) -> Explanation:
     record = Record()
     decision = framework.schedule(pod, record)
     node, message = (decision.node_name, "") if isinstance(decision, Placement) else (None, decision.message)
+    fault = record.ranking_fault
     return Explanation(
-        pod=pod.key, node=node, message=message, nodes=_verdicts(record, table, chosen=node or "")
+        pod=pod.key,
+        node=node,
+        message=message,
+        nodes=_verdicts(record, table, chosen=node or ""),
+        ranking_fault=None if fault is None else RankingFault(plugin=fault.plugin, message=str(fault)),
     )
 
 
@@ -86,7 +104,7 @@ def _verdicts(record: Record, table: NodeTable, *, chosen: str) -> tuple[NodeVer
     if record.diagnosis is None or record.feasible is None:
         return ()
     verdicts = []
-    totals = [0] * len(record.feasible) if record.total is None else record.total.tolist()
+    totals = [None] * len(record.feasible) if record.total is None else record.total.tolist()
     scores = {plugin: weighted.tolist() for plugin, weighted in record.scores.items()}
     for position, row in enumerate(record.feasible.tolist()):
         of_node = {plugin: weighted[position] for plugin, weighted in scores.items()}
@@ -97,7 +115,7 @@ def _verdicts(record: Record, table: NodeTable, *, chosen: str) -> tuple[NodeVer
         said = tuple(refusals[row]) if row in refusals else others
         verdicts.append(NodeVerdict(name=table.node(row).name, refusals=said))
     # Of equals, the chosen one goes first.
-    verdicts.sort(key=lambda each: (not each.feasible, -each.total, each.name != chosen, each.name))
+    verdicts.sort(key=lambda each: (not each.feasible, -(each.total or 0), each.name != chosen, each.name))
     return tuple(verdicts)
 
 

@@ -85,13 +85,13 @@ class SchedulingCycle:
             return self._no_fit(nodes, search.diagnosis)
         position = 0
         if len(feasible) > 1:
-            total = self.scores(feasible)
+            total = self._rank(feasible)
             best = np.flatnonzero(total == total[total.argmax()])
             position = int(best[rng.randrange(len(best))])
         elif self._record is not None:
             # Without rivals it is chosen whatever its scores, so a plugin that can't give one does no harm.
             with suppress(PluginError):
-                self.scores(feasible)
+                self._rank(feasible)
         node = feasible[position].node
         return Placement(self._pod, node.name, node.metadata.uid, search.evaluated, len(feasible))
 
@@ -194,6 +194,14 @@ class SchedulingCycle:
             span.code = Code.UNSCHEDULABLE
         return replace(error, post_filter_message=", ".join(reasons))
 
+    def _rank(self, feasible: Nodes) -> Scores:
+        try:
+            return self.scores(feasible)
+        except PluginError as error:
+            if self._record is not None:
+                self._record.ranking_fault = error
+            raise
+
     def scores(self, nodes: Nodes) -> Scores:
         """Return the weighted scores of these feasible nodes, added up; raises PluginError."""
         with self._span("PreScore"):
@@ -247,11 +255,11 @@ class SchedulingCycle:
         else:
             answer = ask(each.name, "score", each.plugin.score, self._pod, nodes)
         if normalizing is None:
-            return answer if is_local else checked_scores(each.name, "score", answer, len(nodes))
+            return answer if is_local else checked_scores(each.name, "score", answer, nodes)
         # A copy, which the plugin may write to: what it stands for is needed again.
-        raw = answer.copy() if is_local else checked_numbers(each.name, "score", answer, len(nodes))
+        raw = answer.copy() if is_local else checked_numbers(each.name, "score", answer, nodes)
         answer = ask(each.name, "normalize_score", normalizing.normalize_score, self._pod, raw)
-        return checked_scores(each.name, "normalize_score", answer, len(nodes))
+        return checked_scores(each.name, "normalize_score", answer, nodes)
 
 
 def _not_nominated(nominated: str) -> Status:

@@ -105,7 +105,7 @@ class Standing:
                 if self._local[name] is local:
                     answer = ask(name, "score", each.plugin.score, self._pod, nodes)
                     check = checked_numbers if name in plugins.normalize else checked_scores
-                    scores = check(name, "score", answer, len(nodes))
+                    scores = check(name, "score", answer, nodes)
                     self._scores[name] = column = _put(self._scores.get(name, scores), changed, scores)
                     self._alike[name] = name in plugins.normalize and bool(np.all(column == column[0]))
         if changed is None or len(changed):

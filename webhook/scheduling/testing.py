@@ -171,7 +171,7 @@ def run_score(
     scores = scoring.score(pod, nodes)
     if isinstance(plugin, NormalizePlugin):
         scores = plugin.normalize_score(pod, scores)
-    checked = checked_scores(type(plugin).__name__, "score", scores, len(nodes))
+    checked = checked_scores(type(plugin).__name__, "score", scores, nodes)
     return dict(zip(nodes.names, (float(score) for score in checked), strict=True))
 
 
