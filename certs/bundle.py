@@ -86,19 +86,17 @@ def amended(present: bytes, ours: bytes, stays: Callable[[x509.Certificate], boo
     return ours + pem_of(each for each in certificates_in(present) if each not in own and stays(each))
 
 
-def entries_without(
-    bundle: bytes, entries: Sequence[WebhookEntry], names: Collection[str]
-) -> list[tuple[int, str]]:
-    """Return (index, name) of each entry among `names` whose caBundle lacks a certificate of `bundle`.
+def entries_without(bundle: bytes, entries: Sequence[WebhookEntry], names: Collection[str]) -> frozenset[str]:
+    """Return the name of each entry among `names` whose caBundle lacks a certificate of `bundle`.
 
     An entry that somebody else added to the configuration isn't among `names`: its trust is their matter.
     """
-    wanted = certificates_in(bundle)
-    return [
-        (index, entry.name)
-        for index, entry in enumerate(entries)
-        if entry.name in names and not set(wanted) <= set(certificates_in(entry.client_config.ca_bundle))
-    ]
+    wanted = set(certificates_in(bundle))
+    return frozenset(
+        entry.name
+        for entry in entries
+        if entry.name in names and not wanted <= set(certificates_in(entry.client_config.ca_bundle))
+    )
 
 
 def bundle_patch(

@@ -12,8 +12,7 @@ from certs.authority import create_authority
 from certs.custody import Custody, Phase
 from certs.rotation import RENEWAL, begin, next_step
 from tests.kube.fakeapi import Exchange, FakeApi
-from webhook.errors import ConfigurationError
-from webhook.inspect.authorities import Authorities, look
+from webhook.inspect.authorities import Authorities, AuthorityNotFound, look
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 OLD = Custody(authority=create_authority("custom-scheduler", NOW))
@@ -118,6 +117,6 @@ def test_a_lease_that_has_ended_is_told_as_counted_no_more(before: int, ended: b
 
 def test_without_a_secret_the_next_step_is_told() -> None:
     with pytest.raises(
-        ConfigurationError, match="not found; nothing serves with --cert-mode self-signed there"
+        AuthorityNotFound, match="not found; nothing serves with --cert-mode self-signed there"
     ):
         seen(None)

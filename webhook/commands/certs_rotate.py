@@ -10,7 +10,7 @@ from certs.errors import CertificateError, NoAuthority, RotationUnderWay
 from certs.store import start_rotation
 from webhook.commands.terminal import Terminal
 from webhook.errors import ConfigurationError
-from webhook.inspect.authorities import no_authority
+from webhook.inspect.authorities import AuthorityNotFound
 from webhook.kube.config import connect
 from webhook.kube.secrets import KubeSecretStore
 from webhook.policy.names import CA_SECRET, SERVICE
@@ -29,7 +29,7 @@ def run(*, kubeconfig: Path | None, namespace: str) -> int:
             terminal.fault(str(fault))
             return 1
         except NoAuthority as fault:
-            raise no_authority(namespace) from fault
+            raise AuthorityNotFound(namespace) from fault
         except CertificateError as fault:
             raise ConfigurationError(str(fault)) from fault
     assert custody.successor is not None

@@ -23,10 +23,20 @@ from webhook.kube.transport import KubeClient
 from webhook.kube.webhookconfig import ReadConfiguration, WebhookConfigurations
 from webhook.policy.names import CA_SECRET, CONFIGURATIONS, WEBHOOK_NAMES
 
-__all__ = ["Authorities", "Authority", "Entry", "Neighbour", "Replica", "look", "no_authority"]
+__all__ = ["Authorities", "Authority", "AuthorityNotFound", "Entry", "Neighbour", "Replica", "look"]
 
 Role = Literal["signs", "follows", "goes"]
 """`signs`: leaves are signed by it. `follows`: it is to sign next. `goes`: it is trusted until nobody serves it."""
+
+
+class AuthorityNotFound(ConfigurationError):
+    """There is no CA in a namespace."""
+
+    def __init__(self, namespace: str) -> None:
+        super().__init__(
+            f"Secret {namespace}/{CA_SECRET}: not found; nothing serves with --cert-mode self-signed there, "
+            "or it is installed in another namespace: give --namespace"
+        )
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -84,12 +94,13 @@ class Authorities(_Part, frozen=True, kw_only=True):
 def look(client: KubeClient, namespace: str) -> Authorities:
     """Return what the cluster says of the CA in `namespace`.
 
-    Raises ConfigurationError where there is none, ClusterError where the cluster can't be asked.
+    Raises AuthorityNotFound where there is none, ConfigurationError where it can't be read, ClusterError where the
+    cluster can't be asked.
     """
     source = f"Secret {namespace}/{CA_SECRET}"
     secret = KubeSecretStore(client, namespace=namespace, name=CA_SECRET).read()
     if secret is None:
-        raise no_authority(namespace)
+        raise AuthorityNotFound(namespace)
     try:
         custody = parse_custody(secret.data, source=source)
     except InvalidPair as fault:
@@ -115,14 +126,6 @@ def look(client: KubeClient, namespace: str) -> Authorities:
     )
 
 
-def no_authority(namespace: str) -> ConfigurationError:
-    """Return what to tell a person where there is no CA in `namespace`."""
-    return ConfigurationError(
-        f"Secret {namespace}/{CA_SECRET}: not found; nothing serves with --cert-mode self-signed there, "
-        "or it is installed in another namespace: give --namespace"
-    )
-
-
 def _authority(certificate: x509.Certificate, custody: Custody) -> Authority:
     role: Role = "goes"
     if certificate == custody.authority.certificate:
@@ -142,7 +145,7 @@ def _entries(read: Mapping[str, ReadConfiguration | None], bundle: bytes) -> lis
     found: list[Entry] = []
     for label, configuration in read.items():
         webhooks = configuration.webhooks if configuration else ()
-        lacking = {name for _, name in entries_without(bundle, webhooks, WEBHOOK_NAMES)}
+        lacking = entries_without(bundle, webhooks, WEBHOOK_NAMES)
         found += [
             Entry(configuration=label, name=each.name, carries=each.name not in lacking)
             for each in webhooks

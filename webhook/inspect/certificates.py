@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from certs.clock import utc_now
 from webhook.errors import ConfigurationError
-from webhook.inspect.authorities import Authorities, look
+from webhook.inspect.authorities import Authorities, AuthorityNotFound, look
 from webhook.inspect.certmode import serves_files
 from webhook.inspect.finding import Finding
 from webhook.inspect.registered import our_entries
@@ -27,16 +27,16 @@ def certificates(client: KubeClient, namespace: str) -> Iterator[Finding]:
         return
     try:
         seen = look(client, namespace)
-    except ConfigurationError as error:
-        if "not found" not in str(error):
-            yield Finding(
-                level="fail",
-                subject="CA",
-                text=str(error),
-                fix=f"see in the webhook's log why it does not (kubectl logs -n {namespace} deployment/{SERVICE})",
-            )
-            return
+    except AuthorityNotFound:
         yield from _without_secret(client, namespace)
+        return
+    except ConfigurationError as error:
+        yield Finding(
+            level="fail",
+            subject="CA",
+            text=str(error),
+            fix=f"see in the webhook's log why it does not (kubectl logs -n {namespace} deployment/{SERVICE})",
+        )
         return
     yield _authority(client, seen)
     if seen.entries:

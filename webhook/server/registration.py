@@ -148,7 +148,7 @@ class Registration:
         """Tell whether others were called through an entry by which API servers could not have called us."""
         assert self._configured is not None
         signer = pem_of(certificates_in(bundle)[:1])
-        without = {name for _, name in entries_without(signer, self._configured.webhooks, WEBHOOK_NAMES)}
+        without = entries_without(signer, self._configured.webhooks, WEBHOOK_NAMES)
         return any(
             entry.name in without and wanted(entry.client_config.ca_bundle) != bundle
             for entry in self._configured.webhooks
