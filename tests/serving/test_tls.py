@@ -3,7 +3,6 @@ from __future__ import annotations
 import ssl
 import threading
 
-from tests.serving.server import Authority
 from webhook.serving.tls import HttpContexts
 
 
@@ -39,16 +38,3 @@ def test_a_swap_that_is_undone_changes_nothing() -> None:
 
     assert returned == [first, second, first, second]
     assert (first.times_set_up, second.times_set_up) == (1, 1)
-
-
-def test_the_floor_of_tls_versions_is_raised_but_never_lowered(authority: Authority) -> None:
-    low, high = bare(), bare()
-    low.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
-    high.minimum_version = ssl.TLSVersion.TLSv1_3
-    contexts = HttpContexts()
-
-    contexts.prepared(low)
-    contexts.prepared(high)
-
-    assert low.minimum_version == ssl.TLSVersion.TLSv1_2
-    assert high.minimum_version == ssl.TLSVersion.TLSv1_3

@@ -13,14 +13,13 @@ _PROTOCOLS = ["http/1.1"]
 
 
 class HttpContexts:
-    """Lets through whichever context the service has now, with ALPN and the floor of TLS versions set.
+    """Lets through whichever context the service has now, with ALPN set.
 
-    OpenSSL reads both during a handshake without a lock, so they may be set only before the first one. That is
-    why this remembers the contexts it has set up; it holds two of them, as a swap can be undone.
+    OpenSSL reads it during a handshake without a lock, so it may be set only before the first one. That is why
+    this remembers the contexts it has set up; it holds two of them, as a swap can be undone.
     """
 
-    def __init__(self, *, minimum_version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2) -> None:
-        self._minimum_version = minimum_version
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._ready: tuple[ssl.SSLContext, ...] = ()
 
@@ -31,7 +30,5 @@ class HttpContexts:
         with self._lock:
             if context not in self._ready:
                 context.set_alpn_protocols(_PROTOCOLS)
-                if context.minimum_version < self._minimum_version:
-                    context.minimum_version = self._minimum_version
                 self._ready = (context, *self._ready[:1])
         return context
