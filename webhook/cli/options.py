@@ -67,7 +67,10 @@ cluster_options = _options(
 )
 installation_options = _options(
     kubeconfig_option,
-    click.option("--namespace", help="Where custom-scheduler is installed. Default: custom-scheduler."),
+    click.option(
+        "--namespace",
+        help="Where custom-scheduler is installed. Default: the pod's own, or custom-scheduler.",
+    ),
 )
 ops_options = _options(
     setting(OpsSettings, "--ops-host", help="Address of the ops port."),
