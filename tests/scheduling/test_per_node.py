@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from webhook.scheduling.containment import PluginError
 from webhook.scheduling.nodes import NodeInfo
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import FitError, PluginFailure
@@ -77,7 +78,7 @@ class Gives:
 
 @pytest.mark.parametrize("answer", ["50", b"5", True, None, np.bool_(True)])
 def test_an_answer_that_is_no_number_fails_the_attempt(answer: Any) -> None:
-    with pytest.raises(TypeError, match=r"score_node answered .* for node free, expected a number"):
+    with pytest.raises(PluginError, match=r"score_node answered .* for node free, expected a number"):
         run_score(Gives(answer), make_pod(), CACHE)
 
 

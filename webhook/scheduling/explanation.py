@@ -11,9 +11,9 @@ from webhook.scheduling.messages import SCHEDULING_GATED
 from webhook.scheduling.objects import Pod
 from webhook.scheduling.outcome import Diagnosis, Placement
 from webhook.scheduling.record import Record
-from webhook.scheduling.table import NodeTable
+from webhook.scheduling.table import NodeTable, Rows
 
-__all__ = ["Explanation", "NodeVerdict", "RankingFault", "Refusal", "explain"]
+__all__ = ["Explanation", "NodeVerdict", "RankingFault", "Refusal", "explain", "refusals"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,14 +109,19 @@ def _verdicts(record: Record, table: NodeTable, *, chosen: str) -> tuple[NodeVer
     for position, row in enumerate(record.feasible.tolist()):
         of_node = {plugin: weighted[position] for plugin, weighted in scores.items()}
         verdicts.append(NodeVerdict(name=table.node(row).name, scores=of_node, total=totals[position]))
-    refusals = _refusals(record.diagnosis)
-    others = tuple(_said_of_all(record.diagnosis))
-    for row in set(range(len(table))).difference(record.feasible.tolist()):
-        said = tuple(refusals[row]) if row in refusals else others
-        verdicts.append(NodeVerdict(name=table.node(row).name, refusals=said))
+    for name, said in refusals(record.diagnosis, record.feasible, table).items():
+        verdicts.append(NodeVerdict(name=name, refusals=said))
     # Of equals, the chosen one goes first.
     verdicts.sort(key=lambda each: (not each.feasible, -(each.total or 0), each.name != chosen, each.name))
     return tuple(verdicts)
+
+
+def refusals(diagnosis: Diagnosis, feasible: Rows, table: NodeTable) -> dict[str, tuple[Refusal, ...]]:
+    """Return what speaks against each node that isn't feasible, by its name."""
+    by_row = _refusals(diagnosis)
+    others = tuple(_said_of_all(diagnosis))
+    infeasible = sorted(set(range(len(table))).difference(feasible.tolist()))
+    return {table.node(row).name: tuple(by_row[row]) if row in by_row else others for row in infeasible}
 
 
 def _refusals(diagnosis: Diagnosis) -> dict[int, list[Refusal]]:

@@ -97,9 +97,9 @@ class Framework:
         """
         return self._cycle(pod).search(nodes)
 
-    def scores(self, pod: Pod, nodes: Nodes) -> Scores:
+    def scores(self, pod: Pod, nodes: Nodes, record: Record | None = None) -> Scores:
         """Return the weighted scores of these nodes, added up, at most `highest_score`; raises PluginError."""
-        return self._cycle(pod).scores(nodes)
+        return self._cycle(pod, record).scores(nodes)
 
     @property
     def plugins(self) -> PluginSet:

@@ -14,16 +14,18 @@ from typing import Any
 import msgspec
 
 from webhook.scheduling.cache import Cache
-from webhook.scheduling.config import PluginRef, PluginsConfig, PluginSetConfig, Profile
-from webhook.scheduling.containment import checked_bits, checked_scores
+from webhook.scheduling.config import ALL, PluginRef, PluginsConfig, PluginSetConfig, Profile
+from webhook.scheduling.explanation import refusals
 from webhook.scheduling.framework import Framework
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Node, NodeMetrics, Pod, Quantity
 from webhook.scheduling.per_node import as_filter, as_score
-from webhook.scheduling.plugin import Handle, NormalizePlugin, PreFilterPlugin, PreScorePlugin
+from webhook.scheduling.plugin import Handle, PreFilterPlugin
 from webhook.scheduling.plugin_manager import load_plugins
+from webhook.scheduling.plugins.priority_sort import PrioritySort
 from webhook.scheduling.profile import build_framework
-from webhook.scheduling.status import Code, Status
+from webhook.scheduling.record import Record
+from webhook.scheduling.registry import Registry
 
 __all__ = [
     "make_cache",
@@ -137,42 +139,52 @@ def make_framework(cache: Cache, **plugins: object) -> Framework:
 
 
 def run_filter(plugin: object, pod: Pod, cache: Cache) -> dict[str, list[str]]:
-    """Return why the plugin rejects each node that it rejects; raises AssertionError if it is no filter."""
+    """Return why each node is rejected that is, by a framework that has this plugin alone.
+
+    Raises AssertionError for a plugin that has none of `pre_filter`, `filter` and `filter_node`, and PluginError for one
+    that does something wrong.
+    """
+    has_say = isinstance(plugin, PreFilterPlugin) or as_filter(type(plugin).__name__, plugin) is not None
+    assert has_say, f"{plugin!r} has none of pre_filter, filter and filter_node"
+    framework = _framework_of(plugin, cache)
     nodes = Nodes(cache.table)
-    filtering = as_filter(type(plugin).__name__, plugin)
-    assert filtering is not None, f"{plugin!r} has neither filter nor filter_node"
-    if isinstance(plugin, PreFilterPlugin):
-        answer = plugin.pre_filter(pod, nodes)
-        if isinstance(answer, Status) and answer.code is Code.SKIP:
-            return {}
-        if isinstance(answer, Status) and not answer.is_success:
-            return {name: list(answer.reasons) for name in nodes.names}
-    rejections = filtering.filter(pod, nodes)
-    reasons = filtering.reasons
-    bits = checked_bits(type(plugin).__name__, rejections, reasons, len(nodes))
-    if bits is None:
+    if not len(nodes):
         return {}
-    return {
-        name: [reason.text for index, reason in enumerate(reasons) if int(given) >> index & 1]
-        for name, given in zip(nodes.names, bits, strict=True)
-        if given
-    }
+    search = framework.search(pod, nodes)
+    found = refusals(search.diagnosis, search.feasible.rows, cache.table)
+    return {name: [refusal.reason for refusal in said] for name, said in found.items()}
 
 
 def run_score(
     plugin: object, pod: Pod, cache: Cache, *, only: Sequence[str] | None = None
 ) -> dict[str, float]:
-    """Return the normalized score of each node, or of `only` some; 0 for all if the plugin skips the pod."""
+    """Return the normalized score of each node, or of `only` some, as if these were feasible; 0 if the plugin skips the pod.
+
+    Raises AssertionError for a plugin that has neither `score` nor `score_node`, and PluginError for one that does
+    something wrong.
+    """
+    assert as_score(plugin) is not None, f"{plugin!r} has neither score nor score_node"
+    framework = _framework_of(plugin, cache)
     nodes = Nodes(cache.table) if only is None else Nodes(cache.table).only(only)
-    scoring = as_score(plugin)
-    assert scoring is not None, f"{plugin!r} has neither score nor score_node"
-    if isinstance(plugin, PreScorePlugin) and plugin.pre_score(pod, nodes).code is Code.SKIP:
-        return dict.fromkeys(nodes.names, 0.0)
-    scores = scoring.score(pod, nodes)
-    if isinstance(plugin, NormalizePlugin):
-        scores = plugin.normalize_score(pod, scores)
-    checked = checked_scores(type(plugin).__name__, "score", scores, nodes)
-    return dict(zip(nodes.names, (float(score) for score in checked), strict=True))
+    if not len(nodes):
+        return {}
+    # With a record, what all nodes have alike isn't left out.
+    total = framework.scores(pod, nodes, Record())
+    return dict(zip(nodes.names, map(float, total), strict=True))
+
+
+def _framework_of(plugin: object, cache: Cache) -> Framework:
+    """Return a framework in which nobody but this plugin has a say on nodes."""
+    name, order = type(plugin).__name__, PrioritySort.__name__
+    registry = Registry()
+    registry.register(order, lambda _args, _handle: PrioritySort())
+    registry.register(name, lambda _args, _handle: plugin)
+    nothing_else = (PluginRef(name=ALL),)
+    plugins = PluginsConfig(
+        multi_point=PluginSetConfig(enabled=(PluginRef(name=name),), disabled=nothing_else),
+        queue_sort=PluginSetConfig(enabled=(PluginRef(name=order),), disabled=nothing_else),
+    )
+    return build_framework(Profile(plugins=plugins), registry, cache, random.Random(0))  # noqa: S311 (breaks ties)
 
 
 def _taint(text: str) -> dict[str, str]:
