@@ -42,7 +42,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
         "", "refuses to be made", "refuses to start", "crashes at start", "waits at start", "waits at stop"
     ] = ""
     reasons: list[str] = []
-    """What not_ready says."""
+    """What not_ready says, and POST /reasons changes in one worker."""
     open_files: int = 1024
     spare_files: int | None = None
     """How many more files the worker may open once it has started; no limit but `open_files` where not given."""
@@ -55,6 +55,7 @@ class EchoService:
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
+        self._reasons = scenario.reasons
         self._pairs = iter(scenario.pairs)
         self._context = self._next_context()
         self.app = app = Flask("echo")
@@ -65,6 +66,7 @@ class EchoService:
         app.add_url_rule("/frozen", "frozen", lambda: str(gc.get_freeze_count()))
         app.add_url_rule("/thread", "thread", lambda: str(threading.get_ident()))
         app.add_url_rule("/echo", "echo", self._echo, methods=["POST"])
+        app.add_url_rule("/reasons", "reasons", self._take_reasons, methods=["POST"])
         app.add_url_rule("/swap", "swap", self._swap, methods=["POST"])
         self.app.wsgi_app = self._crashing(self.app.wsgi_app)  # type: ignore[assignment]  # as Flask advises
         if scenario.fault == "refuses to be made":
@@ -96,6 +98,10 @@ class EchoService:
             raise RequestEntityTooLarge
         return str(len(body))
 
+    def _take_reasons(self) -> str:
+        self._reasons = request.get_data(as_text=True).splitlines()
+        return str(os.getpid())
+
     def _swap(self) -> str:
         self._context = self._next_context()
         return "swapped"
@@ -121,7 +127,7 @@ class EchoService:
         log.info("service stopped")
 
     def not_ready(self) -> list[str]:
-        return self._scenario.reasons
+        return self._reasons
 
     def metrics(self) -> bytes:
         return f"served_by {os.getpid()}\n".encode()

@@ -135,6 +135,24 @@ class Server:
         finally:
             client.close()
 
+    def workers(self) -> set[int]:
+        """Return the process ids of the workers there are."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return set(map(int, children.split()))
+
+    def await_workers(self, count: int) -> None:
+        """Wait until so many workers are there and each has started its service."""
+        eventually(
+            lambda: (
+                len(self.workers()) == count
+                and sum("service started" in line for line in self.log)
+                - sum("service stopped" in line for line in self.log)
+                - sum("was sent SIGKILL" in line for line in self.log)
+                >= count
+            ),
+            f"{count} workers that have started",
+        )
+
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the master."""
         self.process.send_signal(number)

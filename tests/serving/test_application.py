@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import ssl
@@ -149,6 +150,54 @@ def test_any_of_several_workers_answers_on_the_ops_port(start: Start) -> None:
         return len(seen) == 2
 
     eventually(both_answered, "both workers answer")
+
+
+def post_reasons(server: Server, *reasons: str) -> int:
+    """Give reasons to whichever worker takes the call, and return its process id."""
+    client = server.http()
+    client.request("POST", "/reasons", body="\n".join(reasons))
+    pid = int(client.getresponse().read())
+    client.close()
+    return pid
+
+
+def asked_of_both(server: Server, path: str) -> set[tuple[int, str]]:
+    """Return the answers of two workers: each is asked while the other is stopped and can't accept."""
+    answers: set[tuple[int, str]] = set()
+    for other in server.workers():
+        os.kill(other, signal.SIGSTOP)
+        answers.add(server.ops(path))
+        os.kill(other, signal.SIGCONT)
+    return answers
+
+
+def test_whichever_worker_is_asked_names_the_one_that_is_not_ready(start: Start) -> None:
+    server = start(workers=2)
+    server.await_workers(2)
+
+    pid = post_reasons(server, "no policy", "no certificate")
+    other = "another worker (process {}) is not ready: "
+
+    def both_say_so() -> bool:
+        prefix = other.format(pid)
+        return asked_of_both(server, "/readyz") == {
+            (503, "no policy\nno certificate\n"),
+            (503, f"{prefix}no policy\n{prefix}no certificate\n"),
+        }
+
+    eventually(both_say_so, "both workers tell of the reasons")
+
+
+def test_a_worker_that_was_killed_takes_its_reasons_with_it(start: Start) -> None:
+    server = start(workers=2)
+    server.await_workers(2)
+    pid = post_reasons(server, "no policy")
+
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: pid not in server.workers(), "the end of the worker")
+    server.await_workers(2)
+
+    assert asked_of_both(server, "/readyz") == {(200, "ok\n")}
 
 
 def test_an_ops_port_that_may_open_no_more_files_says_so_once_and_answers_again(start: Start) -> None:

@@ -10,6 +10,6 @@ READY = Gauge(
     "custom_scheduler_ready",
     "What /readyz says: 1 is ready, 0 is not. Component is webhook, binder or extender.",
     ["component"],
-    # Of several workers, whichever answers says it, as on /readyz.
+    # Of several workers, whichever answers says it for all, as on /readyz.
     multiprocess_mode="mostrecent",
 )

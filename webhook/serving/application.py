@@ -20,6 +20,7 @@ from webhook.serving.config import Config
 from webhook.serving.draining import Draining
 from webhook.serving.hosting import HostedService
 from webhook.serving.options import ServingOptions
+from webhook.serving.reports import WorkerReports
 from webhook.serving.service import MakeService
 from webhook.serving.sockets import address_of, listen
 from webhook.serving.tls import HttpContexts
@@ -54,12 +55,14 @@ def serve(
         listen(options.host, options.port, option="--port") as listener,
         listen(options.ops_host, options.ops_port, option="--ops-port") as ops_listener,
         closing(BootReport()) as boot_report,
+        closing(WorkerReports()) as reports,
     ):
         application = Application(
             options,
             make_service,
             ops_listener=ops_listener,
             boot_report=boot_report,
+            reports=reports,
             on_worker_exit=on_worker_exit,
         )
         return application.run_on(listener)
@@ -77,12 +80,14 @@ class Application(BaseApplication):
         *,
         ops_listener: socket.socket,
         boot_report: BootReport,
+        reports: WorkerReports,
         on_worker_exit: Callable[[int], object] | None,
     ) -> None:
         self._options = options
         self._make_service = make_service
         self._ops_listener = ops_listener
         self._boot_report = boot_report
+        self._reports = reports
         self._on_worker_exit = on_worker_exit
         self._draining = Draining()
         self._contexts = HttpContexts()
@@ -141,6 +146,7 @@ class Application(BaseApplication):
                 self._make_service(),
                 ops_listener=self._ops_listener,
                 draining=self._draining,
+                reports=self._reports,
                 component=self._options.component,
             )
         return self._hosted.service.app

@@ -5,8 +5,13 @@ from __future__ import annotations
 import fcntl
 import itertools
 import os
+import struct
 
 __all__ = ["WorkerSlots"]
+
+
+# struct flock of fcntl(2): type, whence, start, length, process, and what fills it up.
+_FLOCK = struct.Struct("hhqqi4x")
 
 
 class WorkerSlots:
@@ -32,3 +37,9 @@ class WorkerSlots:
                 continue
             return slot
         raise AssertionError("not reached")
+
+    def holder(self, slot: int) -> int | None:
+        """Return the process id of the other process that holds this number, if one does."""
+        asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, slot, 1, 0)
+        kind, _, _, _, process = _FLOCK.unpack(fcntl.fcntl(self._file, fcntl.F_GETLK, asked))
+        return None if kind == fcntl.F_UNLCK else process
