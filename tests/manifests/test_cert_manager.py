@@ -13,6 +13,8 @@ import pytest
 import yaml
 
 from certs.leaf import service_hosts
+from tests.kube.fakeapi import FakeApi
+from webhook.inspect.certmode import ServedFiles, served_files
 from webhook.policy.names import CA_SECRET
 from webhook.settings import ServeSettings
 
@@ -195,3 +197,12 @@ def test_the_overlay_is_the_base_with_the_component(build: Build) -> None:
     )
 
     assert list(yaml.safe_load_all(shipped.stdout)) == build("base", "components/cert-manager")
+
+
+def test_the_programs_that_look_find_the_secret_that_is_mounted(build: Build) -> None:
+    deployment = named(build("base", "components/cert-manager"), "Deployment", "custom-scheduler")
+
+    with FakeApi(lambda exchange: exchange.reply(200, deployment)) as api:
+        found = served_files(api.client(), "custom-scheduler")
+
+    assert found == ServedFiles(secret="custom-scheduler-serving", key="tls.crt")

@@ -22,7 +22,10 @@ def certs() -> None:
 @installation_options
 @output_option
 def show(*, namespace: str | None, **others: Any) -> None:
-    """Say which CA signs and until when, which replica serves it, and how far a rotation is."""
+    """Say which CA signs and until when, which replica serves it, and how far a rotation is.
+
+    With --cert-mode files: which certificates are in the Secret that is mounted, and which entries trust them.
+    """
     from webhook.commands import certs_show as command
 
     sys.exit(command.run(namespace=own_namespace(namespace), **others))

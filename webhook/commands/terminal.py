@@ -71,6 +71,10 @@ class Terminal:
         """Print one line about what could not be done."""
         self._err.print(Text.assemble(("Error: ", "bold red"), _printable(text)))
 
+    def warning(self, text: str) -> None:
+        """Print one line about what was done and may not have the effect that it was done for."""
+        self._err.print(Text.assemble(("Warning: ", "bold yellow"), _printable(text)))
+
     def notes(self, texts: Iterable[str]) -> None:
         """Print a line about each thing that the answer leaves out."""
         for text in texts:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from certs.clock import utc_now
-from webhook.errors import ConfigurationError
+from webhook.errors import ApiError, ConfigurationError
 from webhook.inspect.authorities import Authorities, AuthorityNotFound, look
-from webhook.inspect.certmode import serves_files
+from webhook.inspect.certfiles import ServedChain, look_at_files
+from webhook.inspect.certmode import ServedFiles, served_files
 from webhook.inspect.finding import Finding
 from webhook.inspect.registered import our_entries
 from webhook.kube.replicas import ReplicaLeases
@@ -16,14 +17,17 @@ from webhook.policy.names import CA_SECRET, SERVICE
 
 __all__ = ["certificates"]
 
+_FORBIDDEN = 403
+
 
 def certificates(client: KubeClient, namespace: str) -> Iterator[Finding]:
     """Yield what is wrong with the CA, with caBundle, and with the CAs that replicas say they serve.
 
     What a replica really serves can't be seen from outside of the cluster: `prove` shows it.
     """
-    if serves_files(client, namespace):
-        yield from _of_others(client)
+    files = served_files(client, namespace)
+    if files is not None:
+        yield from _in_files(client, namespace, files)
         return
     try:
         seen = look(client, namespace)
@@ -127,5 +131,59 @@ def _of_others(client: KubeClient) -> Iterator[Finding]:
         yield Finding(
             level="ok",
             subject="caBundle",
-            text="is set by others (files mode): whether it is right, --prove shows",
+            text="is set by others (files mode), and not compared with what is served, which no Deployment mounts from "
+            "a Secret: whether it is right, --prove shows",
+        )
+
+
+def _in_files(client: KubeClient, namespace: str, files: ServedFiles) -> Iterator[Finding]:
+    if files.secret is None or any(not entry.client_config.ca_bundle for entry in our_entries(client)):
+        yield from _of_others(client)
+        return
+    try:
+        seen = look_at_files(client, namespace, files)
+    except ConfigurationError as fault:
+        yield Finding(
+            level="fail",
+            subject="CA",
+            text=f"{fault}: running pods keep the certificate that they have, and new ones don't start",
+            fix=f"kubectl describe certificate -n {namespace}, or see who else is to write it",
+        )
+        return
+    except ApiError as error:
+        if error.status != _FORBIDDEN:
+            raise
+        yield Finding(
+            level="warn",
+            subject="caBundle",
+            text=f"is set by others (files mode), and not compared with what is served: {error}",
+            fix="ask as somebody who may read that Secret, or with --prove",
+        )
+        return
+    yield from _of_files(client, seen)
+
+
+def _of_files(client: KubeClient, seen: ServedChain) -> Iterator[Finding]:
+    leaf = seen.certificates[0]
+    if (client.server_clock.now() or utc_now()) >= leaf.valid_until:
+        yield Finding(
+            level="fail",
+            subject="CA",
+            text=f"the certificate in Secret {seen.secret} expired at {leaf.valid_until:%Y-%m-%d}",
+            fix="see why nobody renews it: kubectl describe certificate, where it is cert-manager's",
+        )
+    if bad := [entry.name for entry in seen.entries if not entry.trusts]:
+        yield Finding(
+            level="fail",
+            subject="caBundle",
+            text=f"holds nobody who issued the certificate in Secret {seen.secret} in {', '.join(bad)}: "
+            "the API server refuses it",
+            fix=f"in files mode others write it: see why cert-manager's cainjector does not, or put the CA of "
+            f"{leaf.issuer} there",
+        )
+    elif seen.entries:
+        yield Finding(
+            level="ok",
+            subject="caBundle",
+            text=f"holds who issued the certificate in Secret {seen.secret} everywhere (files mode)",
         )
