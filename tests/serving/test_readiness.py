@@ -31,10 +31,12 @@ def test_the_log_tells_when_readiness_is_lost_with_the_reasons_and_when_it_is_ba
 
 
 def test_reasons_that_change_at_each_probe_are_told_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
-    clock = SetClock(100.0)
-    readiness = Readiness(lambda: [f"deciding for {clock.now:g} s"], component="binder", clock=clock)
+    clock = SetClock(0.0)
+    readiness = Readiness(
+        lambda: [f"deciding for {clock.now:g} s"] if clock.now else [], component="binder", clock=clock
+    )
 
-    for clock.now in (100.0, 102.0, 159.0, 160.0):
+    for clock.now in (0.0, 100.0, 102.0, 159.0, 160.0):
         readiness.reasons()
 
     assert lines(caplog) == [
@@ -47,3 +49,24 @@ def test_what_is_ready_from_the_first_is_not_worth_a_line(caplog: pytest.LogCapt
     Readiness(list, component="webhook").reasons()
 
     assert lines(caplog) == []
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [["starting"], ["caBundle not looked at yet"]],
+        [[], ["draining before the stop"], ["stopping"]],
+    ],
+    ids=["start", "stop"],
+)
+def test_what_belongs_to_a_start_or_a_stop_is_no_warning(
+    caplog: pytest.LogCaptureFixture, told: list[list[str]]
+) -> None:
+    clock = SetClock(0.0)
+    answers = iter(told)
+    readiness = Readiness(lambda: next(answers), component="webhook", clock=clock)
+
+    for clock.now in [number * 100.0 for number in range(len(told))]:
+        readiness.reasons()
+
+    assert {level for level, _ in lines(caplog)} == {"INFO"}

@@ -7,6 +7,7 @@ import socket
 from webhook.periodic import PeriodicThread
 from webhook.serving.draining import Draining
 from webhook.serving.ops import OpsServer
+from webhook.serving.readiness import DRAINING, STARTING, STOPPING
 from webhook.serving.reports import WorkerReports
 from webhook.serving.service import Service
 
@@ -35,7 +36,7 @@ class HostedService:
         self._draining = draining
         self._reports = reports
         self._start_called = False
-        self._absent = "starting"
+        self._absent = STARTING
         # The others learn of it also where nobody asks this worker.
         self._reporting = PeriodicThread("readiness", self._report, seconds=_REPORT_SECONDS)
         self._ops = OpsServer(
@@ -55,7 +56,7 @@ class HostedService:
         """Stop the service if its start was tried, and then the ops port."""
         try:
             if not self._absent:
-                self._absent = "stopping"
+                self._absent = STOPPING
                 self._reporting.stop()
                 self._reports.withdraw()
             if self._start_called:
@@ -69,7 +70,7 @@ class HostedService:
         return reasons
 
     def _not_ready(self) -> list[str]:
-        reasons = ["draining before the stop"] if self._draining.is_set() else []
+        reasons = [DRAINING] if self._draining.is_set() else []
         others = self._reports.of_others()
         if not self._absent:
             reasons += self._report()
