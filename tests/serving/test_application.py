@@ -10,7 +10,7 @@ import pytest
 
 from tests.serving.conftest import LOCAL, Start
 from tests.serving.program import Scenario
-from tests.serving.server import Authority, Server, launched
+from tests.serving.server import Authority, Server, launched, suspended
 from tests.waiting import eventually
 from webhook.serving.options import ServingOptions
 
@@ -165,9 +165,8 @@ def asked_of_both(server: Server, path: str) -> set[tuple[int, str]]:
     """Return the answers of two workers: each is asked while the other is stopped and can't accept."""
     answers: set[tuple[int, str]] = set()
     for other in server.workers():
-        os.kill(other, signal.SIGSTOP)
-        answers.add(server.ops(path))
-        os.kill(other, signal.SIGCONT)
+        with suspended(other):
+            answers.add(server.ops(path))
     return answers
 
 
