@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.admission.reviews import body, pod
 from tests.offline import OfflineServer
+from tests.suspended import suspended
 from tests.waiting import eventually
 from webhook.policy.parse import load_policy
 
@@ -26,17 +28,13 @@ class Server(OfflineServer):
 
     def send(self, requests: int, *, to: int) -> None:
         """Send reviews that are denied to this worker: the others are stopped meanwhile, and can't accept."""
-        others = self.workers() - {to}
-        for pid in others:
-            os.kill(pid, signal.SIGSTOP)
-        try:
+        with ExitStack() as stack:
+            for other in self.workers() - {to}:
+                stack.enter_context(suspended(other))
             with self.pool() as pool:
                 for _ in range(requests):
                     answer = pool.request("POST", "/validate", body=body(pod()), headers=JSON)
                     assert answer.status == 200
-        finally:
-            for pid in others:
-                os.kill(pid, signal.SIGCONT)
 
     def samples(self) -> dict[tuple[str, str], float]:
         """Return the metrics, by name and by the values of their labels in the order of the labels' names."""

@@ -170,22 +170,6 @@ class Server:
 
 
 @contextmanager
-def suspended(pid: int) -> Iterator[None]:
-    """Stop a process meanwhile, with all its threads: until the last one has stopped, it may still accept."""
-
-    def stands_still() -> bool:
-        stats = Path(f"/proc/{pid}/task").glob("*/stat")
-        return all(stat.read_text().rpartition(")")[2].split()[0] == "T" for stat in stats)
-
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        eventually(stands_still, "the process has stopped")
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
-
-
-@contextmanager
 def launched(scenario: Scenario, authority: Authority) -> Iterator[Server]:
     """Run the scenario in a session of its own; at the end nothing of that session may be left."""
     process = subprocess.Popen(

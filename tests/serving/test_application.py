@@ -10,7 +10,8 @@ import pytest
 
 from tests.serving.conftest import LOCAL, Start
 from tests.serving.program import Scenario
-from tests.serving.server import Authority, Server, launched, suspended
+from tests.serving.server import Authority, Server, launched
+from tests.suspended import suspended
 from tests.waiting import eventually
 from webhook.serving.options import ServingOptions
 
