@@ -152,24 +152,30 @@ def test_a_pod_that_waits_for_a_plugin_that_stays_goes_on_waiting() -> None:
         assert account.unreserved == []
 
 
-def test_a_binding_under_way_ends_with_the_plugins_it_began_with() -> None:
-    old, new = Account(), Account()
-    sent, replaced = threading.Event(), threading.Event()
+class HeldBinding:
+    """Answers a binding only once it is told that the plugins were replaced, and with a refusal; those that follow at once."""
 
-    def refuse_once_replaced(exchange: Exchange) -> None:
-        if sent.is_set():
+    def __init__(self) -> None:
+        self.sent, self.replaced = threading.Event(), threading.Event()
+
+    def __call__(self, exchange: Exchange) -> None:
+        if self.sent.is_set():
             created(exchange)
             return
-        sent.set()
-        assert replaced.wait(PATIENCE_SECONDS)
+        self.sent.set()
+        assert self.replaced.wait(PATIENCE_SECONDS)
         exchange.refuse(500)
 
-    with scheduling(refuse_once_replaced, Account=old) as scheduler:
+
+def test_a_binding_under_way_ends_with_the_plugins_it_began_with() -> None:
+    old, new, held = Account(), Account(), HeldBinding()
+
+    with scheduling(held, Account=old) as scheduler:
         scheduler.add(make_node("node-1"), pod("a"))
-        assert sent.wait(PATIENCE_SECONDS)
+        assert held.sent.wait(PATIENCE_SECONDS)
         scheduler.loop.replace({"custom-scheduler": make_framework(scheduler.cache, Account=new)})
         scheduler.settle()
-        replaced.set()
+        held.replaced.set()
         scheduler.expect_result()
 
     assert old.unreserved == old.reserved
@@ -194,24 +200,15 @@ def test_a_plugin_that_stays_is_not_released() -> None:
 
 
 def test_a_plugin_is_released_only_after_the_binding_that_began_with_it() -> None:
-    closing = Closing()
-    sent, replaced = threading.Event(), threading.Event()
+    closing, held = Closing(), HeldBinding()
 
-    def refuse_once_replaced(exchange: Exchange) -> None:
-        if sent.is_set():
-            created(exchange)
-            return
-        sent.set()
-        assert replaced.wait(PATIENCE_SECONDS)
-        exchange.refuse(500)
-
-    with scheduling(refuse_once_replaced, Closing=closing) as scheduler:
+    with scheduling(held, Closing=closing) as scheduler:
         scheduler.add(make_node("node-1"), pod("a"))
-        assert sent.wait(PATIENCE_SECONDS)
+        assert held.sent.wait(PATIENCE_SECONDS)
         scheduler.loop.replace({"custom-scheduler": make_framework(scheduler.cache)})
         scheduler.settle()
         assert scheduler.released == []
-        replaced.set()
+        held.replaced.set()
         scheduler.expect_result()
 
         close_plugins(scheduler.released)

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from webhook.scheduling.cache import Cache
 from webhook.scheduling.containment import PluginError
 from webhook.scheduling.nodes import Nodes
 from webhook.scheduling.objects import Pod
@@ -72,28 +74,24 @@ def test_a_score_that_skips_the_pod_is_nought() -> None:
     assert run_score(Scores50(SKIP), make_pod(), CACHE) == {"a": 0, "b": 0, "c": 0}
 
 
-@pytest.mark.parametrize("answer", [None, True, Status(Code.WAIT), Status(Code.UNSCHEDULABLE)])
-def test_what_fails_a_decision_at_pre_filter_fails_here_alike(answer: Any) -> None:
-    plugin = Picks(answer)
-    failure = make_framework(CACHE, Picks=plugin).schedule(make_pod())
+def assert_fails_alike(run: Callable[[Any, Pod, Cache], object], plugin: object) -> None:
+    failure = make_framework(CACHE, **{type(plugin).__name__: plugin}).schedule(make_pod())
     assert isinstance(failure, PluginFailure)
 
     with pytest.raises(PluginError) as caught:
-        run_filter(plugin, make_pod(), CACHE)
+        run(plugin, make_pod(), CACHE)
 
     assert str(caught.value) == failure.message
+
+
+@pytest.mark.parametrize("answer", [None, True, Status(Code.WAIT), Status(Code.UNSCHEDULABLE)])
+def test_what_fails_a_decision_at_pre_filter_fails_here_alike(answer: Any) -> None:
+    assert_fails_alike(run_filter, Picks(answer))
 
 
 @pytest.mark.parametrize("answer", [None, Status(Code.UNSCHEDULABLE, ("no",)), Status(Code.ERROR, ("no",))])
 def test_what_fails_a_decision_at_pre_score_fails_here_alike(answer: Any) -> None:
-    plugin = Scores50(answer)
-    failure = make_framework(CACHE, Scores50=plugin).schedule(make_pod())
-    assert isinstance(failure, PluginFailure)
-
-    with pytest.raises(PluginError) as caught:
-        run_score(plugin, make_pod(), CACHE)
-
-    assert str(caught.value) == failure.message
+    assert_fails_alike(run_score, Scores50(answer))
 
 
 def test_a_local_plugin_gets_the_pod_that_the_scheduler_shows_it() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from certs.clock import utc_now
 from certs.errors import CertificateError, NoAuthority, RotationUnderWay
 from certs.store import start_rotation
 from webhook.commands.terminal import Terminal
@@ -30,7 +29,7 @@ def run(*, kubeconfig: Path | None, namespace: str) -> int:
     with closing(connect(kubeconfig)) as client:
         store = KubeSecretStore(client, namespace=namespace, name=CA_SECRET)
         try:
-            custody = start_rotation(store, SERVICE, clock=lambda: client.server_clock.now() or utc_now())
+            custody = start_rotation(store, SERVICE, clock=client.now)
         except RotationUnderWay as fault:
             terminal.fault(str(fault))
             return 1
@@ -61,7 +60,7 @@ def _obstacle(client: KubeClient, namespace: str) -> str:
                 "the webhook serves certificates of others (files mode), and none of this CA: "
                 "renew those where they come from (cmctl renew, with cert-manager)"
             )
-        now = client.server_clock.now() or utc_now()
+        now = client.now()
         if any(each.is_live(now) for each in ReplicaLeases(client, namespace=namespace).told()):
             return ""
     except ClusterError as error:

@@ -6,17 +6,15 @@ import logging
 import socket
 from collections.abc import Callable
 from contextlib import closing
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from certs.clock import utc_now
 from certs.custody import Custody
 from certs.leaf import service_hosts
 from webhook.kube.config import connect
 from webhook.kube.replicas import Pod, ReplicaLeases, replica_name
 from webhook.kube.secrets import KubeSecretStore
-from webhook.kube.transport import KubeClient
 from webhook.kube.watching import watching
 from webhook.kube.webhookconfig import WebhookConfigurations
 from webhook.observe.exposition import forget_worker
@@ -89,7 +87,7 @@ def _certificates(settings: ServeSettings, slots: WorkerSlots) -> Callable[[], C
         custody = obtain_custody(
             KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET),
             ReplicaLeases(client, namespace=settings.namespace),
-            clock=partial(_cluster_time, client),
+            clock=client.now,
         )
     return lambda: _self_signed(settings, custody, slots)
 
@@ -98,19 +96,18 @@ def _self_signed(settings: ServeSettings, custody: Custody, slots: WorkerSlots) 
     client = connect(settings.kubeconfig)
     configurations = WebhookConfigurations(client, CONFIGURATIONS)
 
-    clock = partial(_cluster_time, client)
     store = KubeSecretStore(client, namespace=settings.namespace, name=CA_SECRET)
     custodian = Custodian(
         custody,
         replica=_replica(settings, slots),
         store=store,
         registrations=[
-            Registration(configuration, settle_seconds=settings.ca_settle_seconds, clock=clock)
+            Registration(configuration, settle_seconds=settings.ca_settle_seconds, clock=client.now)
             for configuration in configurations
         ],
         leases=ReplicaLeases(client, namespace=settings.namespace, pod=_pod(settings)),
         settle_seconds=settings.ca_settle_seconds,
-        clock=clock,
+        clock=client.now,
     )
     return SelfSignedCertificates(
         hosts=service_hosts(SERVICE, settings.namespace),
@@ -119,14 +116,9 @@ def _self_signed(settings: ServeSettings, custody: Custody, slots: WorkerSlots) 
         close=client.close,
         client_ca=settings.client_ca,
         tls_min_version=settings.tls_min_version,
-        clock=clock,
+        clock=client.now,
         leaf_lifetime=timedelta(hours=settings.leaf_hours),
     )
-
-
-def _cluster_time(client: KubeClient) -> datetime:
-    """Return the API server's time, by which its clients judge certificates."""
-    return client.server_clock.now() or utc_now()
 
 
 def _replica(settings: ServeSettings, slots: WorkerSlots) -> str:

@@ -11,7 +11,6 @@ import msgspec
 from cryptography import x509
 
 from certs.bundle import bundles, certificates_in, entries_without
-from certs.clock import utc_now
 from certs.custody import Custody, Phase, parse_custody
 from certs.errors import InvalidPair
 from certs.pair import fingerprint_of
@@ -105,7 +104,7 @@ def look(client: KubeClient, namespace: str) -> Authorities:
         custody = parse_custody(secret.data, source=source)
     except InvalidPair as fault:
         raise ConfigurationError(f"{fault}; a running webhook mends it within a minute") from fault
-    now = client.server_clock.now() or utc_now()
+    now = client.now()
     read = {each.label: each.read() for each in WebhookConfigurations(client, CONFIGURATIONS)}
     return Authorities(
         secret=f"{namespace}/{CA_SECRET}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from certs.clock import utc_now
 from webhook.errors import ApiError, ConfigurationError
 from webhook.inspect.authorities import Authorities, AuthorityNotFound, look
 from webhook.inspect.certfiles import ServedChain, look_at_files
@@ -49,7 +48,7 @@ def certificates(client: KubeClient, namespace: str) -> Iterator[Finding]:
 
 
 def _authority(client: KubeClient, seen: Authorities) -> Finding:
-    now = client.server_clock.now() or utc_now()
+    now = client.now()
     (signer,) = [each for each in seen.authorities if each.role == "signs"]
     if now >= signer.valid_until:
         return Finding(
@@ -104,7 +103,7 @@ def _served(seen: Authorities, namespace: str) -> Iterator[Finding]:
 
 
 def _without_secret(client: KubeClient, namespace: str) -> Iterator[Finding]:
-    now = client.server_clock.now() or utc_now()
+    now = client.now()
     if any(lease.is_live(now) for lease in ReplicaLeases(client, namespace=namespace).told()):
         yield Finding(
             level="fail",
@@ -165,7 +164,7 @@ def _in_files(client: KubeClient, namespace: str, files: ServedFiles) -> Iterato
 
 def _of_files(client: KubeClient, seen: ServedChain) -> Iterator[Finding]:
     leaf = seen.certificates[0]
-    if (client.server_clock.now() or utc_now()) >= leaf.valid_until:
+    if client.now() >= leaf.valid_until:
         yield Finding(
             level="fail",
             subject="CA",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from certs.clock import utc_now
 from webhook.errors import ClusterError, PolicyError, Unreachable
 from webhook.inspect.certificates import certificates
 from webhook.inspect.certmode import serves_files
@@ -80,7 +79,7 @@ def _permissions(client: KubeClient, namespace: str) -> Iterator[Finding]:
 
 
 def _binder(client: KubeClient, namespace: str) -> Iterator[Finding]:
-    held = lease_holding(client, namespace, "custom-scheduler", client.server_clock.now() or utc_now())
+    held = lease_holding(client, namespace, "custom-scheduler", client.now())
     lease = f"Lease {namespace}/custom-scheduler"
     pending = "pods with our schedulerName stay Pending"
     fix = f"kubectl get pods -n {namespace} -l app.kubernetes.io/component=binder, and their logs"

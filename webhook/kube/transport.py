@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 import msgspec
@@ -62,6 +63,10 @@ class KubeClient:
         self._base_path = base_path.rstrip("/")
         self.host = f"{self._pool.host}:{self._pool.port or 443}"
         self.server_clock = ServerClock()
+
+    def now(self) -> datetime:
+        """Return the API server's time, by which its clients judge certificates; this machine's before it told one."""
+        return self.server_clock.now() or datetime.now(UTC)
 
     def apart(self) -> KubeClient:
         """Return a client for the same server with connections of its own: closing it ends only those."""
